@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: EPL-2.0
+"""The process in which an export runs: Aidge may crash in native code, or exit with status 0 after a fatal error.
+
+Reads a request from the standard input and writes answers, one JSON object a line, to the file descriptor that is its
+argument; see :mod:`aidge_export_gk7206.export_process` for the other end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import faulthandler
+import json
+import os
+import signal
+import sys
+import traceback
+from typing import Any
+
+from aidge_export_gk7206.errors import ExportError
+
+
+def main() -> None:
+    """Runs one export and answers with ``report`` or ``error``, after any number of ``progress``."""
+    # The parent tells about an interruption.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _write_lines_at_once()
+    request = json.load(sys.stdin)
+    if request["debug"]:
+        faulthandler.enable()
+    with os.fdopen(int(sys.argv[1]), "w", encoding="utf-8") as stream:
+
+        def answer(kind: str, content: Any) -> None:
+            print(json.dumps({kind: content}, default=str), file=stream, flush=True)
+
+        try:
+            answer("report", _export(request, lambda step: answer("progress", step)))
+        # Aidge raises whatever it likes. Its exit() after a fatal error is not caught: no answer says as much.
+        except Exception as error:
+            if request["debug"]:
+                traceback.print_exc()
+            known = isinstance(error, ExportError)
+            answer("error", {"type": "" if known else type(error).__name__, "message": str(error)})
+
+
+def _export(request: dict[str, Any], progress: Any) -> dict[str, Any]:
+    progress("loading Aidge")
+    import aidge_core
+    from aidge_core.export_utils.config import ExportConfig
+
+    from aidge_export_gk7206.exporting import export_model
+    from aidge_export_gk7206.tensor_files import load_array
+
+    aidge_core.Log.set_console_level(aidge_core.Level.Debug if request["debug"] else aidge_core.Level.Warn)
+    config = ExportConfig(**request["config"])
+    sample = load_array(request["sample"]) if request["sample"] else None
+    report = export_model(request["model"], config, sample=sample, progress=progress)
+    return {**dataclasses.asdict(report), "folder": str(report.folder)}
+
+
+def _write_lines_at_once() -> None:
+    """Makes Python's and C's standard output show every line when it ends, so that none is lost in a crash."""
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    library = ctypes.CDLL(None)
+    line_buffered = 1  # _IOLBF of Linux' C libraries
+    library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, line_buffered, 0)
+
+
+if __name__ == "__main__":
+    main()

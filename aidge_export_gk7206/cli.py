@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: EPL-2.0
+"""The command ``aidge-gk7206``: its arguments, its exit codes and its error messages.
+
+What the commands do is in :mod:`aidge_export_gk7206.commands`; both import what is heavy only where it is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from aidge_export_gk7206 import commands
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.runners import RUNNERS
+
+PROGRAM = "aidge-gk7206"
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+#: Options of Aidge's ExportConfig that the command sets itself, or that mean nothing for these targets.
+_CONFIG_SKIPPED = (
+    "execution_domain",
+    "export_folder",
+    "aidge_cmp",
+    "cmsis",
+    "npu",
+    "cuda",
+    "use_docker",
+    "clone_model",
+    "dev_mode",
+    "bsp_package_version",
+    "mem_wrap",
+    "multiple_mems",
+    "auto_concat",
+)
+
+#: Shorter than the lists of their choices.
+_CONFIG_NAMES = {"build_jobs": "N", "dformat": "FORMAT", "static_analysis": "PROFILE", "target": "BOARD"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    :param arguments: Arguments without the program's name; by default those of the process.
+    :type arguments: Sequence[str] | None
+    :return: Exit code: 0 done, 1 failed, 2 wrong arguments, 130 interrupted.
+    :rtype: int
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        options = _parser(arguments).parse_args(arguments)
+        code: int = options.command(options)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python must not complain again when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except Exception as error:
+        if "--debug" in arguments:
+            traceback.print_exc()
+        print(f"{PROGRAM}: error: {_one_line(error)}", file=sys.stderr)
+        return EXIT_FAILED
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, ExportError):
+        return text
+    if isinstance(error, ModuleNotFoundError):
+        return f"{text}: pip install it where this program is installed, {sys.prefix}"
+    return f"{text or 'no message'} ({type(error).__name__}): --debug shows more"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, and takes no abbreviated options."""
+
+    def __init__(self, **settings: object) -> None:
+        super().__init__(**settings, allow_abbrev=False)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{PROGRAM}: error: {' '.join(message.split())}: see {self.prog} --help", file=sys.stderr)
+        sys.exit(EXIT_USAGE)
+
+
+def _parser(arguments: Sequence[str]) -> _Parser:
+    parser = _Parser(
+        prog=PROGRAM,
+        description="Neural networks as standalone C++ programs, with Eclipse Aidge.",
+        epilog=f"{PROGRAM} COMMAND --help explains a command.",
+        parents=[_debug_option()],
+    )
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(name: str, command: Callable[[argparse.Namespace], int], text: str) -> _Parser:
+        description = text[0].upper() + text[1:] + "."
+        added = subparsers.add_parser(name, help=text, description=description, parents=[_debug_option()])
+        added.set_defaults(command=command)
+        return added
+
+    doctor = add("doctor", commands.doctor, "say what is installed, what is missing and how to install it")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+    # Its options are Aidge's, and to ask for them takes a second.
+    export = add("export", commands.export, "turn an ONNX model into a C++ project and compile it")
+    _add_export_arguments(export, with_aidge="export" in arguments)
+    run = add("run", commands.run, "run an export, on its sample or on given inputs")
+    _add_run_arguments(run)
+    validate = add("validate", commands.validate, "compare what an export computes with its stored reference")
+    _add_runner_arguments(validate)
+    xnnpack = subparsers.add_parser("xnnpack", help="build XNNPACK once for all exports, or list what is built")
+    _add_xnnpack_commands(xnnpack)
+    return parser
+
+
+def _debug_option() -> _Parser:
+    """An option that every command takes, before its name and after."""
+    parent = _Parser(add_help=False)
+    parent.add_argument(
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks and what goes on in detail"
+    )
+    return parent
+
+
+def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> None:
+    parser.add_argument("model", metavar="MODEL.onnx", type=Path, help="the model")
+    parser.add_argument(
+        "-o", dest="folder", metavar="DIR", type=Path, help="export folder (default: export_<model>_<dtype>_<target>)"
+    )
+    parser.add_argument("--input", metavar="FILE.npy", type=Path, help="sample input in ONNX layout (default: random)")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    if with_aidge:
+        from aidge_core.export_utils.config import ExportConfig
+
+        parser.usage = "%(prog)s MODEL.onnx [-o DIR] [options]"
+        for action in ExportConfig.add_to_parser(parser, skip=_CONFIG_SKIPPED)._actions:
+            if action.dest in _CONFIG_NAMES:
+                action.metavar = _CONFIG_NAMES[action.dest]
+            if action.dest == "target":
+                action.help = "what to export for: k230, gk7206, ..., or host (default), this machine"
+
+
+def _add_runner_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", type=Path, help="export folder")
+    parser.add_argument(
+        "--on",
+        choices=RUNNERS,
+        default="auto",
+        help="where to run (default: auto, this machine where it can, else QEMU)",
+    )
+    parser.add_argument(
+        "--vlen", metavar="BITS", type=int, default=128, help="RISC-V vector register under QEMU (default: 128)"
+    )
+    parser.add_argument(
+        "--timeout", metavar="S", type=_positive_float, default=1800.0, help="stop after S seconds (default: 1800)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_runner_arguments(parser)
+    parser.add_argument(
+        "--input", metavar="FILE.npy", type=Path, nargs="+", help="inputs in ONNX layout (default: the stored sample)"
+    )
+    parser.add_argument("--output", metavar="FILE.npz", type=Path, help="write the outputs there, by their ONNX names")
+    parser.add_argument("--iterations", metavar="N", type=_count(1), default=1, help="measured runs (default: 1)")
+    parser.add_argument("--warmup", metavar="N", type=_count(0), default=0, help="runs before measuring (default: 0)")
+    parser.add_argument("--profile", action="store_true", help="time every layer")
+
+
+def _add_xnnpack_commands(parser: argparse.ArgumentParser) -> None:
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    build = subparsers.add_parser("build", help="build XNNPACK into the cache", parents=[_debug_option()])
+    build.set_defaults(command=commands.xnnpack_build)
+    build.add_argument("--arch", choices=("riscv64", "armv7", "native"), required=True, help="what for")
+    build.add_argument(
+        "--from",
+        dest="source",
+        metavar="SOURCE",
+        default="github",
+        help="github (default), debian or a checkout",
+    )
+    build.add_argument("--jobs", metavar="N", type=_count(1), help="compilers at a time (default: one per processor)")
+    build.add_argument("--force", action="store_true", help="build again what is there")
+    listing = subparsers.add_parser("list", help="list what is in the cache", parents=[_debug_option()])
+    listing.set_defaults(command=commands.xnnpack_list)
+    listing.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _count(least: int) -> Callable[[str], int]:
+    """Converts a command line argument to a whole number of at least ``least``."""
+
+    def convert(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not least <= int(text) <= 1_000_000:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from {least} to 1000000")
+        return int(text)
+
+    return convert
+
+
+def _positive_float(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < 1e7:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: EPL-2.0
+"""What the commands of ``aidge-gk7206`` do. Each takes its arguments and returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.export_folder import UNFINISHED_FILE, ExportFolder, is_export
+from aidge_export_gk7206.tables import print_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from aidge_export_gk7206.runners import RunResult
+    from aidge_export_gk7206.validation import Validation
+
+
+def export(options: argparse.Namespace) -> int:
+    """``export MODEL.onnx``"""
+    from aidge_core.export_utils.config import ExportConfig
+
+    from aidge_export_gk7206.export_process import export_in_process
+
+    for file in (options.model, options.input):
+        if file is not None and not file.is_file():
+            raise ExportError(f"no file '{file}'", "check the name")
+    given = vars(options)
+    config = {field.name: given[field.name] for field in dataclasses.fields(ExportConfig) if field.name in given}
+    folder = options.folder or _default_folder(options.model, config["dtype"], config["target"])
+    _check_replaceable(folder)
+    config |= {"export_folder": str(folder), "clone_model": False, "cuda": False}
+    try:
+        report = export_in_process(options.model, config, options.input, _progress, debug="debug" in given)
+    except BaseException:
+        # So that the next attempt may replace what this one left.
+        if folder.is_dir() and not is_export(folder):
+            (folder / UNFINISHED_FILE).touch()
+        raise
+    if options.json:
+        report["folder"] = str(folder)
+        keys = ("folder", "target", "nodes", "arena_bytes", "weights_bytes", "macs")
+        _print_json({key: report[key] for key in keys})
+    else:
+        _print_export(folder, report)
+    return 0
+
+
+def run(options: argparse.Namespace) -> int:
+    """``run DIR``"""
+    from aidge_export_gk7206.runners import RunOptions, get_runner
+    from aidge_export_gk7206.tensor_files import check_arrays, load_array, save_archive
+
+    folder = ExportFolder.load(options.folder)
+    runner = get_runner(options.on, folder, options.vlen)
+    if options.output is not None and not options.output.resolve().parent.is_dir():
+        raise ExportError(f"no folder for '{options.output}'", "make it, or choose another --output")
+    if options.input is None:
+        inputs = folder.reference_inputs()
+    else:
+        inputs = [load_array(file) for file in options.input]
+        check_arrays(inputs, folder.inputs, "input", [str(file) for file in options.input])
+    result = runner.run(
+        folder, inputs, RunOptions(options.warmup, options.iterations, options.profile, options.timeout)
+    )
+    outputs = {tensor.name: array for tensor, array in zip(folder.outputs, result.outputs, strict=True)}
+    if options.output is not None:
+        save_archive(options.output, outputs)
+    if options.json:
+        _print_json({"runner": runner.name, **result.raw})
+    else:
+        _print_run(runner.name, folder, outputs, result)
+    return 0
+
+
+def validate(options: argparse.Namespace) -> int:
+    """``validate DIR``"""
+    from aidge_export_gk7206 import validation
+    from aidge_export_gk7206.runners import RunOptions, get_runner
+
+    folder = ExportFolder.load(options.folder)
+    runner = get_runner(options.on, folder, options.vlen)
+    result = validation.validate(folder, runner, RunOptions(timeout=options.timeout))
+    if options.json:
+        _print_json(result.to_json())
+    else:
+        _print_validation(result)
+    for output in result.outputs:
+        if output.non_finite:
+            _note(f"output '{output.name}' holds {output.non_finite} values that are infinite or not a number")
+    return 0 if result.passed else 1
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """``doctor``"""
+    from aidge_export_gk7206 import doctor as checks
+
+    raise NotImplementedError(checks, options)
+
+
+def xnnpack_build(options: argparse.Namespace) -> int:
+    """``xnnpack build``"""
+    from aidge_export_gk7206.xnnpack import provider
+
+    provider.build(options.arch, options.source, jobs=options.jobs, force=options.force)
+    return 0
+
+
+def xnnpack_list(options: argparse.Namespace) -> int:
+    """``xnnpack list``"""
+    from aidge_export_gk7206.xnnpack import cache
+
+    builds = cache.installed()
+    if options.json:
+        _print_json([{**dataclasses.asdict(build), "folder": str(build.folder)} for build in builds])
+    elif builds:
+        head = ("arch", "commit", "date", "from", "compiler", "flags", "folder")
+        rows = [(b.arch, b.commit, b.date, b.origin, b.compiler, b.flags, str(b.folder)) for b in builds]
+        print_table(head, rows)
+    else:
+        _note("no XNNPACK in the cache: aidge-gk7206 xnnpack build --arch riscv64 makes one")
+    return 0
+
+
+# ---- helpers of export -----------------------------------------------------------------------------------------------
+
+
+def _default_folder(model: Path, dtype: str, target: str) -> Path:
+    """As Aidge names it."""
+    return Path(f"export_{re.sub(r'[^0-9A-Za-z_]', '_', model.stem)}_{dtype}_{target}")
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Refuses to export over something that is not an export: Aidge empties the folder."""
+    if folder.exists() and not folder.is_dir():
+        raise ExportError(f"'{folder}' is a file", "choose another folder with -o")
+    if folder.is_dir() and any(folder.iterdir()) and not is_export(folder):
+        raise ExportError(f"the folder '{folder}' holds something other than an export", "choose another with -o")
+
+
+def _progress(step: str) -> None:
+    _note(step)
+
+
+def _note(text: str) -> None:
+    print(f"aidge-gk7206: {text}", file=sys.stderr, flush=True)
+
+
+# ---- what is printed -------------------------------------------------------------------------------------------------
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def _print_export(folder: Path, report: dict[str, Any]) -> None:
+    libraries = Counter(node["library"] for node in report["nodes"])
+    print(f"exported to {folder} for {report['target']}")
+    print("layers   " + ", ".join(f"{count} by {library}" for library, count in sorted(libraries.items())))
+    print(f"memory   arena {report['arena_bytes']:,} bytes, weights {report['weights_bytes']:,} bytes")
+    print(f"compute  {report['macs']:,} multiply-accumulates per inference")
+    print("steps    " + ", ".join(f"{step} {milliseconds:.0f} ms" for step, milliseconds in report["steps"].items()))
+    rows = [(n["name"], n["type"], n["library"], n["reason"]) for n in report["nodes"] if n["reason"]]
+    if rows:
+        print("\nlayers that XNNPACK does not run:")
+        print_table(("layer", "operator", "library", "reason"), rows)
+    for warning in report["warnings"]:
+        _note(f"warning: {warning}")
+
+
+def _print_run(
+    runner: str, folder: ExportFolder, outputs: dict[str, npt.NDArray[np.generic]], result: RunResult
+) -> None:
+    xnnpack = f", XNNPACK {result.xnnpack}" if result.xnnpack else ""
+    print(f"{folder.model} for {folder.target} on {runner}{xnnpack}\n")
+    rows = []
+    for name, array in outputs.items():
+        values = array.ravel()
+        first = " ".join(f"{value:.6g}" for value in values[:5].tolist()) + (" ..." if values.size > 5 else "")
+        rows.append((name, _dims(array.shape), first))
+    print_table(("output", "shape", "values"), rows)
+    times = result.times_ms
+    print(f"\ninit     {result.init_ms:.4f} ms")
+    print(
+        f"forward  min {times['min']:.4f} ms, median {times['median']:.4f} ms, max {times['max']:.4f} ms "
+        f"({result.raw['iterations']} runs)"
+    )
+    if result.layers and "ms" in result.layers[0]:
+        print()
+        print_table(
+            ("layer", "operator", "library", "ms", "share"),
+            [
+                (layer["name"], layer["operator"], layer["library"], f"{layer['ms']:.4f}", f"{layer['share']:.1%}")
+                for layer in result.layers
+            ],
+            right=("ms", "share"),
+        )
+
+
+def _print_validation(result: Validation) -> None:
+    libraries = ", ".join(f"{count} by {library}" for library, count in result.libraries.items() if count)
+    xnnpack = f", XNNPACK {result.xnnpack}" if result.xnnpack else ""
+    print(f"{result.target} on {result.runner}{xnnpack}; layers: {libraries}; reference: {result.reference}\n")
+    print_table(
+        ("output", "shape", "largest difference", "largest reference", "cosine", "passed"),
+        [
+            (
+                output.name,
+                _dims(output.shape),
+                _number(output.max_abs_diff),
+                _number(output.max_abs_reference),
+                "not finite" if output.cosine is None else f"{output.cosine:.9f}",
+                "yes" if output.passed else "NO",
+            )
+            for output in result.outputs
+        ],
+        right=("largest difference", "largest reference", "cosine"),
+    )
+    print("\npassed" if result.passed else "\nFAILED")
+
+
+def _dims(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def _number(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.3g}"

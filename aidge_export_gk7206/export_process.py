@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Runs an export in a process of its own, so that a crash inside Aidge becomes an error message."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.toolchains import split_cmake_error
+
+WORKER = (sys.executable, "-m", "aidge_export_gk7206._worker")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COMPLAINT = re.compile(r"^\[(FATAL|ERROR)\]\s*-?\s*(.*)")
+
+
+@dataclass
+class _Messages:
+    """What the process has said so far."""
+
+    step: str = "starting"
+    report: dict[str, Any] | None = None
+    error: dict[str, str] | None = None
+    complaint: str = ""
+
+
+def export_in_process(
+    model: Path,
+    config: dict[str, Any],
+    sample: Path | None,
+    progress: Callable[[str], None],
+    *,
+    debug: bool = False,
+    worker: Sequence[str] = WORKER,
+) -> dict[str, Any]:
+    """Exports a model; logs of the process go to the standard error.
+
+    :param model: ONNX file.
+    :type model: Path
+    :param config: Fields of Aidge's ``ExportConfig``.
+    :type config: dict[str, Any]
+    :param sample: ``.npy`` file with a sample input.
+    :type sample: Path | None
+    :param progress: Called with the name of each step when it begins.
+    :type progress: Callable[[str], None]
+    :param debug: Whether to log in detail, with tracebacks.
+    :type debug: bool
+    :param worker: Command of the process.
+    :type worker: Sequence[str]
+    :return: The export's report as a dictionary.
+    :rtype: dict[str, Any]
+    :raises ExportError: The export failed, whichever way.
+    """
+    request = {
+        "model": str(model.resolve()),
+        "config": {**config, "export_folder": str(Path(config["export_folder"]).resolve())},
+        "sample": str(sample.resolve()) if sample else None,
+        "debug": debug,
+    }
+    messages = _Messages()
+    # Aidge writes exported_graph.mmd into the current folder.
+    with tempfile.TemporaryDirectory(prefix="aidge-gk7206-") as folder:
+        code = _run_worker(worker, request, folder, messages, progress)
+    if messages.error is not None:
+        raise ExportError(_describe(messages.error, messages.step))
+    if messages.report is not None and code == 0:
+        return messages.report
+    raise _death(code, messages)
+
+
+def _run_worker(
+    worker: Sequence[str],
+    request: dict[str, Any],
+    folder: str,
+    messages: _Messages,
+    progress: Callable[[str], None],
+) -> int:
+    receiver, sender = os.pipe()
+    # The process must find this very package, installed or not.
+    places = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    process = subprocess.Popen(
+        [*worker, str(sender)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=[sender],
+        cwd=folder,
+        env=environment,
+        text=True,
+        errors="replace",
+    )
+    os.close(sender)
+    assert process.stdin is not None and process.stdout is not None
+    logs = threading.Thread(target=_forward_logs, args=(process.stdout, messages), daemon=True)
+    logs.start()
+    try:
+        with process.stdin:
+            json.dump(request, process.stdin)
+        with os.fdopen(receiver, encoding="utf-8") as answers:
+            for line in answers:
+                _take(json.loads(line), messages, progress)
+        return process.wait()
+    except BrokenPipeError:  # it died before it read the request
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+        logs.join(timeout=5)
+
+
+def _take(answer: dict[str, Any], messages: _Messages, progress: Callable[[str], None]) -> None:
+    if "progress" in answer:
+        messages.step = answer["progress"]
+        progress(messages.step)
+    messages.report = answer.get("report", messages.report)
+    messages.error = answer.get("error", messages.error)
+
+
+def _forward_logs(stream: IO[str], messages: _Messages) -> None:
+    for line in stream:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+        if (match := _COMPLAINT.match(_COLOUR.sub("", line))) is not None:
+            messages.complaint = match.group(2).strip()
+
+
+def _death(code: int, messages: _Messages) -> ExportError:
+    said = f" ({messages.complaint})" if messages.complaint else ""
+    if code < 0:
+        name = signal.Signals(-code).name
+        memory = "; memory may have run out" if code == -signal.SIGKILL else ""
+        return ExportError(
+            f"Aidge died of {name} in step '{messages.step}'{said}{memory}",
+            "a defect of Aidge with this model; --debug shows where",
+        )
+    return ExportError(f"Aidge gave up with exit code {code} in step '{messages.step}'{said}", "--debug shows more")
+
+
+def _describe(error: dict[str, str], step: str) -> str:
+    """The error of the process in one line."""
+    message = error["message"].strip()
+    if not error["type"]:
+        return message
+    if (cause := _build_error(message)) is not None:
+        return f"cannot compile the export: {cause}"
+    first = (message.splitlines() or ["no message"])[0].rstrip(" .:")
+    return f"{first} ({error['type']} in step '{step}'): --debug shows more"
+
+
+def _build_error(message: str) -> str | None:
+    """What CMake or a compiler complained about first, when a message quotes their output."""
+    if "CMake Error" in message:
+        return ": ".join(filter(None, split_cmake_error(message)))
+    compiler = re.search(r"^[^\n]*\berror: [^\n]*", message, re.MULTILINE)
+    return compiler.group(0).strip() if compiler is not None else None

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: EPL-2.0
+"""An ONNX file to a compiled project with its reference: what ``aidge-gk7206 export`` does."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import aidge_core
+import numpy as np
+import numpy.typing as npt
+from aidge_core.export_utils import compile_export
+from aidge_core.export_utils.config import ExportConfig
+from aidge_core.export_utils.export import finalize_export, prepare_export
+
+from aidge_export_gk7206 import reference
+from aidge_export_gk7206.errors import ExportError
+
+Array = npt.NDArray[Any]
+Progress = Callable[[str], None]
+
+
+@dataclass
+class ExportReport:
+    """What an export made.
+
+    :ivar nodes: Layers, each with name, type, library and reason.
+    :ivar steps: Milliseconds spent in each step.
+    """
+
+    folder: Path
+    target: str
+    nodes: list[dict[str, str]]
+    arena_bytes: int
+    weights_bytes: int
+    macs: int
+    steps: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def export_model(
+    model: str | Path,
+    config: ExportConfig,
+    *,
+    sample: Array | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    progress: Progress | None = None,
+) -> ExportReport:
+    """Exports an ONNX file.
+
+    :param model: Path of the model.
+    :type model: str | Path
+    :param config: Aidge's export options.
+    :type config: ExportConfig
+    :param sample: An input in ONNX layout, compiled in and used for the reference; random numbers when absent.
+    :type sample: numpy.ndarray | None
+    :param shapes: Shapes of inputs whose sizes the model leaves open, by name.
+    :type shapes: Mapping[str, Sequence[int]] | None
+    :param progress: Told the name of every step when it begins.
+    :type progress: Callable[[str], None] | None
+    :return: What was made.
+    :rtype: ExportReport
+    :raises ExportError: Something that the user can mend.
+    """
+    from aidge_export_gk7206.prepare import load, lower, to_aidge
+
+    _check_config(config)
+    steps: dict[str, float] = {}
+
+    @contextmanager
+    def step(name: str) -> Iterator[None]:
+        if progress is not None:
+            progress(name)
+        start = time.perf_counter()
+        yield
+        steps[name] = (time.perf_counter() - start) * 1e3
+
+    with step("prepare"):
+        wanted = dict(shapes or {})
+        if sample is not None:
+            wanted.setdefault("", list(sample.shape))
+        kernels = lower(load(model), Path(model).stem, wanted)
+        port = kernels.inputs[0]
+        array = reference.random_input(port.shape) if sample is None else _checked_sample(sample)
+        graph = to_aidge(kernels)
+    config = replace(config, clone_model=False, dformat=None, export_folder=config.export_folder or _folder(kernels.name, config))
+    with step("reference"):
+        golden = reference.run(Path(model), port.name, array)
+    with step("adapt"):
+        tensor = aidge_core.Tensor(np.ascontiguousarray(array))
+        if len(port.shape) == 4:
+            tensor.set_data_format(aidge_core.dformat.nchw)
+        context = prepare_export(graph, config, input_tensors=[tensor])
+    with step("generate"):
+        artifact = finalize_export(context, config.application)
+        folder = Path(artifact.path)
+        description = reference.store(folder, [array], golden)
+    if config.compile:
+        with step("compile"):
+            compile_export(
+                str(folder),
+                build_system=context.device.build_system,
+                arch=context.device.arch,
+                build_jobs=config.build_jobs,
+                static_analysis=config.static_analysis,
+            )
+    return ExportReport(
+        folder,
+        config.target,
+        description["nodes"],
+        description["arena_bytes"],
+        description["weights_bytes"],
+        description["macs"],
+        steps,
+    )
+
+
+def _check_config(config: ExportConfig) -> None:
+    """Refuses what would end in a silent fallback."""
+    if config.dtype != "float32":
+        raise ExportError(
+            f"dtype {config.dtype} is not supported: the XNNPACK kernels here are float32", "export with --dtype float32"
+        )
+
+
+def _checked_sample(sample: Array) -> Array:
+    if sample.dtype != np.float32:
+        raise ExportError(f"the sample input is {sample.dtype}, the model takes float32", "convert it with astype('float32')")
+    return sample
+
+
+def _folder(name: str, config: ExportConfig) -> str:
+    return f"export_{name}_{config.dtype}_{config.target}"
+
+

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: EPL-2.0
+"""From an ONNX model to a graph that exports right: :func:`prepare`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import aidge_core
+import onnx
+import onnx_ir as ir
+
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.naming import sanitize_name
+from aidge_export_gk7206.prepare import (  # noqa: F401 - they register their rules
+    lower_convolution,
+    lower_elementwise,
+    lower_normalization,
+    lower_pooling,
+    lower_resize,
+    lower_shape,
+)
+from aidge_export_gk7206.prepare.cleanup import (
+    drop_constant_inputs,
+    fix_dims,
+    fold_constants,
+    fuse_patterns,
+)
+from aidge_export_gk7206.prepare.kernel_graph import KernelGraph, Port, Tensor, channels_last, permuted, plain
+from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, finish, layer_name, rule_for
+from aidge_export_gk7206.prepare.to_aidge import to_aidge
+
+Model = str | Path | onnx.ModelProto
+
+
+def prepare(model: Model, *, name: str | None = None, shapes: Mapping[str, Sequence[int]] | None = None) -> aidge_core.GraphView:
+    """Reads an ONNX model and lowers it to the operators of ``export_xnnpack``.
+
+    :param model: Path of an ONNX file, or the model itself.
+    :type model: str | Path | onnx.ModelProto
+    :param name: Name of the exported model, by default that of the file or of the ONNX graph; made a C identifier.
+    :type name: str | None
+    :param shapes: Shapes of inputs whose sizes the model leaves open, by name.
+    :type shapes: Mapping[str, Sequence[int]] | None
+    :return: The graph, for :func:`aidge_core.export_utils.export`; give that a sample input labelled ``nchw`` when the
+        input has four axes.
+    :rtype: aidge_core.GraphView
+    :raises ExportError: The model cannot be read or has something that cannot be exported right; it says what.
+    """
+    return to_aidge(lower(load(model), name or _default_name(model), shapes or {}))
+
+
+def load(model: Model) -> ir.Model:
+    """Reads an ONNX model.
+
+    :raises ExportError: There is no such file, or it is not ONNX.
+    """
+    if isinstance(model, onnx.ModelProto):
+        return ir.from_proto(model)
+    path = Path(model)
+    if not path.is_file():
+        raise ExportError(f"{path}: no such file", "give the path of an ONNX model")
+    try:
+        proto = onnx.load(path)
+        loaded = ir.from_proto(proto)
+    except Exception as error:
+        raise ExportError(f"{path}: not an ONNX model ({_first_line(error)})", "check the file with onnx.checker") from error
+    if not loaded.graph.outputs:
+        raise ExportError(f"{path}: not an ONNX model (no outputs)", "check the file with onnx.checker")
+    return loaded
+
+
+def lower(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]]) -> KernelGraph:
+    """Cleans a model up and lowers it.
+
+    :param model: The model; it is changed.
+    :raises ExportError: A node cannot be exported right.
+    """
+    drop_constant_inputs(model)
+    if len(model.graph.inputs) != 1:
+        names = ", ".join(f"'{value.name}'" for value in model.graph.inputs) or "none"
+        raise ExportError(
+            f"the model has {len(model.graph.inputs)} inputs ({names})",
+            "Aidge 0.10.1 exports models with one input: merge them, or make the others constant",
+        )
+    fix_dims(model, shapes)
+    fold_constants(model)
+    fuse_patterns(model)
+    lowering = Lowering(model)
+    inputs = [_input_port(lowering, value) for value in model.graph.inputs]
+    for node in model.graph:
+        _lower_node(lowering, node)
+    return finish(lowering, sanitize_name(name), inputs)
+
+
+def _input_port(lowering: Lowering, source: ir.Value) -> Port:
+    """Images come channels last, everything else as ONNX has it."""
+    try:
+        value = lowering.value(source)
+    except Unsupported as error:
+        raise ExportError(f"input {error}", "export a float32 model") from None
+    rank = len(value.shape)
+    perm = channels_last(rank) if rank == 4 else plain(rank)
+    tensor = Tensor(permuted(value.shape, perm))
+    lowering.define(value, tensor, perm)
+    return Port(value.name, value.shape, perm, tensor)
+
+
+def _lower_node(lowering: Lowering, node: ir.Node) -> None:
+    rule = rule_for(node)
+    name = layer_name(node)
+    if rule is None:
+        domain = f"{node.domain}." if node.domain else ""
+        raise ExportError(
+            f"layer '{name}': operator {domain}{node.op_type} is not supported",
+            "replace it in the model, or cut the model before it",
+        )
+    try:
+        rule(lowering, node)
+    except Unsupported as error:
+        raise ExportError(
+            f"layer '{name}' ({node.op_type}): {error}", "change the model, or cut it before this layer"
+        ) from None
+
+
+def _default_name(model: Model) -> str:
+    if isinstance(model, onnx.ModelProto):
+        return model.graph.name or "model"
+    return Path(model).stem
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

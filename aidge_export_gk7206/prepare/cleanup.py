@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Rewrites of the ONNX model before it is lowered; each does one thing."""
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import onnx_ir as ir
+from onnxscript import optimizer
+from onnxscript.rewriter import pattern, rewrite
+
+from aidge_export_gk7206.errors import ExportError
+
+
+def drop_constant_inputs(model: ir.Model) -> None:
+    """Initializers that are listed as inputs (old IR versions) are constants, not inputs."""
+    constants = set(model.graph.initializers)
+    inputs = [value for value in model.graph.inputs if value.name not in constants]
+    model.graph.inputs.clear()
+    model.graph.inputs.extend(inputs)
+
+
+def fix_dims(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Gives every input its final shape: the one asked for, or the model's own with 1 for a free batch size.
+
+    :param shapes: Shapes by input name; the name ``""`` stands for the only input.
+    :raises ExportError: A size other than the batch is not known, or contradicts the model.
+    """
+    for value in model.graph.inputs:
+        wanted = shapes.get(value.name or "", shapes.get("") if len(model.graph.inputs) == 1 else None)
+        dims = None if value.shape is None else [d if isinstance(d, int) and d > 0 else None for d in value.shape]
+        if wanted is not None:
+            if dims is not None and (
+                len(dims) != len(wanted) or any(d not in (None, w) for d, w in zip(dims, wanted, strict=True))
+            ):
+                shown = "x".join("?" if d is None else str(d) for d in dims)
+                raise ExportError(
+                    f"input '{value.name}' is {shown} in the model, the sample is {'x'.join(map(str, wanted))}",
+                    "give a sample of the model's shape",
+                )
+            value.shape = ir.Shape(list(wanted))
+            continue
+        if dims is None or any(d is None for d in dims[1:]):
+            shown = "unknown" if value.shape is None else "x".join("?" if d is None else str(d) for d in dims or [])
+            raise ExportError(
+                f"input '{value.name}' has no fixed shape ({shown})",
+                "give a sample (--input FILE.npy) of the shape that the program is to work on",
+            )
+        value.shape = ir.Shape([d or 1 for d in dims])
+
+
+def fold_constants(model: ir.Model) -> None:
+    """Computes what depends on no input; drops dead nodes; merges BatchNormalization into convolutions."""
+    # The optimizer comments on every initializer it leaves alone.
+    logging.getLogger("onnx_ir").setLevel(logging.ERROR)
+    logging.getLogger("onnxscript").setLevel(logging.ERROR)
+    _shapes_of_intermediates_are_stale(model)
+    optimizer.optimize(
+        model, num_iterations=2, onnx_shape_inference=True, input_size_limit=1 << 40, output_size_limit=1 << 40
+    )
+
+
+def _shapes_of_intermediates_are_stale(model: ir.Model) -> None:
+    """Forgets inferred shapes, which may hold for other input sizes than those asked for."""
+    for node in model.graph:
+        for value in node.outputs:
+            value.shape = None
+
+
+def fuse_patterns(model: ir.Model) -> None:
+    """Finds activations that exporters write as several nodes."""
+    rewrite(model, pattern_rewrite_rules=pattern.RewriteRuleSet(_RULES, commute=True))
+
+
+def _is(value: ir.Value, number: float) -> bool:
+    """Whether a value is a constant scalar close to a number."""
+    array = None if value.const_value is None else value.const_value.numpy()
+    return array is not None and array.size == 1 and bool(np.isclose(float(array.reshape(())), number, rtol=1e-5))
+
+
+def _hard_swish(op, x, three, zero, six, divisor):  # type: ignore[no-untyped-def]
+    return op.Div(op.Mul(x, op.Clip(op.Add(x, three), zero, six)), divisor)
+
+
+def _hard_swish_divided(op, x, three, zero, six, divisor):  # type: ignore[no-untyped-def]
+    return op.Mul(x, op.Div(op.Clip(op.Add(x, three), zero, six), divisor))
+
+
+def _is_hard_swish(context, x, three, zero, six, divisor, **_) -> bool:  # type: ignore[no-untyped-def]
+    return _is(three, 3) and _is(zero, 0) and _is(six, 6) and _is(divisor, 6)
+
+
+def _to_hard_swish(op, x, **_):  # type: ignore[no-untyped-def]
+    return op.HardSwish(x)
+
+
+def _gelu(op, x, root, one, half):  # type: ignore[no-untyped-def]
+    return op.Mul(op.Mul(x, op.Add(op.Erf(op.Div(x, root)), one)), half)
+
+
+def _gelu_halved(op, x, root, one, half):  # type: ignore[no-untyped-def]
+    return op.Mul(x, op.Mul(op.Add(op.Erf(op.Div(x, root)), one), half))
+
+
+def _gelu_half_first(op, x, root, one, half):  # type: ignore[no-untyped-def]
+    return op.Mul(op.Mul(x, half), op.Add(op.Erf(op.Div(x, root)), one))
+
+
+def _is_gelu(context, x, root, one, half, **_) -> bool:  # type: ignore[no-untyped-def]
+    return _is(root, float(np.sqrt(2))) and _is(one, 1) and _is(half, 0.5)
+
+
+def _to_gelu(op, x, **_):  # type: ignore[no-untyped-def]
+    return op.Gelu(x)
+
+
+_RULES = [
+    *(pattern.RewriteRule(p, _to_hard_swish, _is_hard_swish) for p in (_hard_swish, _hard_swish_divided)),
+    *(pattern.RewriteRule(p, _to_gelu, _is_gelu) for p in (_gelu, _gelu_halved, _gelu_half_first)),
+]

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Turns ONNX nodes into kernel operators. The rules themselves are in the lower_*.py modules."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from aidge_export_gk7206.prepare.kernel_graph import (
+    Array,
+    Dims,
+    Form,
+    KernelGraph,
+    Op,
+    Port,
+    Tensor,
+    Value,
+    channels_last,
+    permuted,
+    plain,
+    reshaped_perm,
+    same_bytes,
+)
+
+INFINITY = float("inf")
+
+
+class Unsupported(Exception):
+    """No kernel operator serves this node; the message says why."""
+
+
+Rule = Callable[["Lowering", ir.Node], None]
+_RULES: dict[str, Rule] = {}
+
+
+def lowers(*op_types: str) -> Callable[[Rule], Rule]:
+    """Registers the rule for ONNX operators of the default domain."""
+
+    def register(rule: Rule) -> Rule:
+        for op_type in op_types:
+            _RULES[op_type] = rule
+        return rule
+
+    return register
+
+
+def rule_for(node: ir.Node) -> Rule | None:
+    """The rule that lowers a node, None when there is none."""
+    return _RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+
+
+class Lowering:
+    """State of one lowering: what has been emitted, and in which forms every value is at hand."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self.model = model
+        self.opset = model.opset_imports.get("", 1)
+        self.ops: list[Op] = []
+        self._values: dict[ir.Value, Value] = {}
+        self._outputs = set(model.graph.outputs)
+
+    # ---- values --------------------------------------------------------------------------------------------------
+
+    def value(self, source: ir.Value | None) -> Value:
+        """The value behind an input or output of a node.
+
+        :raises Unsupported: It is absent, or its shape or type is not known.
+        """
+        if source is None:
+            raise Unsupported("an input is missing")
+        if source not in self._values:
+            constant = None if source.const_value is None else source.const_value.numpy()
+            shape = source.shape if constant is None else ir.Shape(constant.shape)
+            if shape is None or not all(isinstance(dim, int) for dim in shape):
+                raise Unsupported(f"the shape of '{source.name}' is not known ({shape})")
+            if constant is None and source.dtype not in (ir.DataType.FLOAT, None):
+                raise Unsupported(f"'{source.name}' is {source.dtype}, only float32 is supported")
+            self._values[source] = Value(
+                source.name or "",
+                tuple(int(dim) for dim in shape),
+                len(source.uses()) + (source in self._outputs),
+                constant,
+            )
+        return self._values[source]
+
+    def has(self, node: ir.Node, index: int) -> bool:
+        """Whether an optional input of a node is there."""
+        return index < len(node.inputs) and node.inputs[index] is not None
+
+    def constant(self, node: ir.Node, index: int) -> Array | None:
+        """Values of an input that is known at export, None otherwise."""
+        return self.value(node.inputs[index]).constant if self.has(node, index) else None
+
+    def need_constant(self, node: ir.Node, index: int, what: str) -> Array:
+        """Values of an input that must be known at export.
+
+        :raises Unsupported: They are not.
+        """
+        array = self.constant(node, index)
+        if array is None:
+            raise Unsupported(f"{what} must be known at export, not computed by the model")
+        return array
+
+    def ints(self, node: ir.Node, name: str, index: int | None, default: Sequence[int] | None) -> list[int] | None:
+        """Integers that are an attribute in some opsets and an input in others."""
+        if name in node.attributes:
+            attribute = node.attributes[name]
+            return list(attribute.as_ints()) if attribute.type == ir.AttributeType.INTS else [attribute.as_int()]
+        if index is not None and self.has(node, index):
+            return [int(v) for v in self.need_constant(node, index, name).reshape(-1)]
+        return None if default is None else list(default)
+
+    # ---- forms ---------------------------------------------------------------------------------------------------
+
+    def forms(self, value: Value) -> list[Form]:
+        """The forms in which a value is at hand; at least one."""
+        if not value.forms:
+            if value.constant is not None:
+                value.forms.append(Form(_constant_tensor(value.constant), plain(len(value.shape))))
+            elif value.view_of is not None:
+                value.forms.append(self._moved(value.view_of, value))
+            else:
+                raise Unsupported(f"'{value.name}' is not float32")
+        return value.forms
+
+    def _moved(self, source: Value, target: Value) -> Form:
+        """A reshaped value whose bytes have to move: channels last where one transpose can do that."""
+        for perm in (channels_last(len(target.shape)), plain(len(target.shape))):
+            before = reshaped_perm(target.shape, source.shape, perm)
+            if before is not None:
+                return Form(self.form(source, before), perm)
+        return Form(self.form(source, plain(len(source.shape))), plain(len(target.shape)))
+
+    def form(self, value: Value, perm: Dims) -> Tensor:
+        """A tensor that holds ``numpy.transpose(value, perm)``; emits a transpose when none is at hand."""
+        if value.constant is not None:
+            return _constant_tensor(np.transpose(value.constant, perm))
+        for form in self.forms(value):
+            if same_bytes(value.shape, form.perm, perm):
+                return form.tensor
+        source = value.forms[0]
+        # Axes of the source are positions in its own order.
+        order = [source.perm.index(axis) for axis in perm]
+        tensor = Tensor(permuted(value.shape, perm))
+        dims = permuted(value.shape, source.perm)
+        self.ops.append(
+            Op(
+                "XnnTranspose",
+                [source.tensor],
+                [tensor],
+                {"in_dims": list(dims), "perm": order},
+                f"{value.name} (layout)",
+                "Transpose",
+            )
+        )
+        value.forms.append(Form(tensor, perm))
+        return tensor
+
+    def natural(self, value: Value) -> Form:
+        """The form that costs nothing; channels last when there is a choice."""
+        if value.constant is not None:
+            perm = plain(len(value.shape))
+            return Form(self.form(value, perm), perm)
+        forms = self.forms(value)
+        wanted = channels_last(len(value.shape))
+        return next((form for form in forms if form.perm == wanted), forms[0])
+
+    def broadcast(self, value: Value, rank: int, perm: Dims) -> tuple[Tensor, Dims]:
+        """A tensor and its dims for numpy broadcasting against values of ``rank`` axes in the order ``perm``."""
+        missing = rank - len(value.shape)
+        own = tuple(axis - missing for axis in perm if axis >= missing)
+        dims = tuple(value.shape[axis - missing] if axis >= missing else 1 for axis in perm)
+        return self.form(value, own), dims
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    def emit(
+        self, node: ir.Node, type_: str, inputs: list[Tensor], shape: Dims, /, *, origin: str | None = None, **attrs: Any
+    ) -> Tensor:
+        """Adds a kernel operator with one output and returns that."""
+        tensor = Tensor(tuple(int(dim) for dim in shape))
+        self.ops.append(Op(type_, inputs, [tensor], attrs, layer_name(node), origin or node.op_type))
+        return tensor
+
+    def define(self, target: ir.Value | Value, tensor: Tensor, perm: Dims) -> None:
+        """Says that a tensor holds ``numpy.transpose(target, perm)``."""
+        value = target if isinstance(target, Value) else self.value(target)
+        value.forms.append(Form(tensor, perm))
+
+    def temporary(self, name: str, shape: Dims) -> Value:
+        """A value that the ONNX model does not have, for rules that work in several steps."""
+        return Value(name, shape)
+
+    def alias(self, source: Value, target: Value, forms: list[Form]) -> None:
+        """Gives a value forms that are another value's bytes."""
+        for form in forms:
+            form.tensor.shared = form.tensor.shared or source.uses > 1
+        target.forms += forms
+
+    def reshape(self, source: Value, target: Value) -> None:
+        """Lets a value be the reshaped source; moves bytes only when asked for a form that needs it."""
+        if source.constant is not None:
+            target.constant = source.constant.reshape(target.shape)
+            return
+        views = [
+            Form(form.tensor, perm)
+            for form in self.forms(source)
+            if (perm := reshaped_perm(source.shape, target.shape, form.perm)) is not None
+        ]
+        if views:
+            self.alias(source, target, views)
+        else:
+            target.view_of = source
+
+    def sole_producer(self, value: Value, *types: str) -> Op | None:
+        """The operator that computes a value for one consumer only, if it is of one of these types."""
+        if value.uses != 1 or value.constant is not None or len(value.forms) != 1:
+            return None
+        tensor = value.forms[0].tensor
+        return tensor.op if tensor.op is not None and not tensor.shared and tensor.op.type in types else None
+
+
+def layer_name(node: ir.Node) -> str:
+    """Name of a node, or of its first output where the model does not name nodes."""
+    return node.name or (node.outputs[0].name if node.outputs else None) or node.op_type
+
+
+def _constant_tensor(array: Array) -> Tensor:
+    data = np.ascontiguousarray(array, dtype=np.float32)
+    return Tensor(data.shape, constant=data)
+
+
+def output_form(lowering: Lowering, value: Value) -> Form:
+    """The form in which the program gives an output: channels last where it is, ONNX order otherwise."""
+    rank = len(value.shape)
+    form = lowering.natural(value)
+    for perm in (plain(rank), channels_last(rank)):
+        if same_bytes(value.shape, form.perm, perm):
+            return Form(form.tensor, perm)
+    return Form(lowering.form(value, plain(rank)), plain(rank))
+
+
+def finish(lowering: Lowering, name: str, inputs: list[Port]) -> KernelGraph:
+    """Collects outputs, drops what nothing reads."""
+    outputs: list[Port] = []
+    for source in lowering.model.graph.outputs:
+        value = lowering.value(source)
+        form = output_form(lowering, value)
+        tensor = form.tensor
+        if tensor.op is None or any(tensor is port.tensor for port in outputs):
+            # An output that is an input, a constant or another output needs bytes of its own.
+            copy = Tensor(permuted(value.shape, form.perm))
+            dims = [1, int(np.prod(value.shape, dtype=np.int64))]
+            lowering.ops.append(Op("XnnCopy", [tensor], [copy], {"dims": dims}, source.name or "", "Identity"))
+            tensor = copy
+        outputs.append(Port(source.name or "", value.shape, form.perm, tensor))
+    needed = {id(port.tensor) for port in outputs}
+    kept: list[Op] = []
+    for op in reversed(lowering.ops):
+        if any(id(tensor) in needed for tensor in op.outputs):
+            kept.append(op)
+            needed.update(id(tensor) for tensor in op.inputs)
+    return KernelGraph(name, inputs, outputs, kept[::-1])

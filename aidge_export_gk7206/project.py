@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: EPL-2.0
+"""From a graph that Aidge has prepared and scheduled to a project that builds.
+
+Registered as the export strategy of this package's targets, so that ``aidge_core.export_utils.export()`` calls it. A
+strategy rather than a project composer, since only a strategy can choose the memory manager: Aidge's own plans float
+tensors without alignment.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from aidge_core.export_utils import ExportApplication, generate_file, scheduler_export
+from aidge_core.export_utils.artifact import register_target_export_strategy
+from aidge_core.export_utils.data_conversion import aidge2c
+from aidge_core.export_utils.export import ExportContext
+
+from aidge_export_gk7206 import parameters, report
+from aidge_export_gk7206.assets import asset
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.memory import plan_memory
+from aidge_export_gk7206.naming import sanitize_name
+from aidge_export_gk7206.targets import LinuxBoard
+from aidge_export_gk7206.xnnpack.node import c_list, c_string
+
+DATA = "data"
+PROTOCOL = "aidge-stdout/v1"
+
+
+@register_target_export_strategy("k230", "host")
+def write_project(context: ExportContext, application: ExportApplication) -> dict[str, Any] | None:
+    """Writes the project of an export.
+
+    :param context: What Aidge prepared.
+    :type context: ExportContext
+    :param application: The program that is asked for; kinds other than ``"standalone"`` are left to Aidge.
+    :type application: ExportApplication
+    :return: Entries of the manifest, None to let Aidge compose the project.
+    :rtype: dict[str, Any] | None
+    :raises ExportError: The graph cannot be exported right.
+    """
+    device = context.device
+    if application.kind != "standalone" or not isinstance(device, LinuxBoard) or device.board_files_path is None:
+        return None
+    folder = Path(context.export_folder)
+    name = sanitize_name(context.graph.name())
+    context.graph.set_name(name)
+    inputs, outputs = _ports(context)
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    peaks = scheduler_export(
+        context.scheduler,
+        str(folder),
+        forward_template=str(asset("templates", "project", "forward.jinja")),
+        forward_header_template=str(asset("templates", "project", "forward_header.jinja")),
+        memory_manager=plan_memory,
+        memory_manager_args={"vector_channels": device.vector_channels if device.use_xnnpack else 1},
+        dev_mode=context.dev_mode,
+    )
+    shutil.copytree(device.board_files_path, folder, dirs_exist_ok=True)
+    if device.board_toolchain_path is not None:
+        shutil.copy(device.board_toolchain_path, folder / "cmake")
+    _copy_program(folder)
+    _write_samples(folder, context, inputs)
+    arena = sum(peaks)
+    generate_file(
+        folder / "main.cpp",
+        asset("templates", "project", "main.jinja"),
+        model=name,
+        target=device.name,
+        arena_bytes=arena,
+        inputs=inputs,
+        outputs=outputs,
+        c_string=c_string,
+        c_list=c_list,
+    )
+    report.write(
+        folder,
+        {
+            "format": 1,
+            "model": name,
+            "target": device.name,
+            "arch": device.arch,
+            "xnn": device.use_xnnpack,
+            "inputs": [_public(port) for port in inputs],
+            "outputs": [_public(port) for port in outputs],
+            "nodes": report.nodes(context.scheduler),
+            "arena_bytes": arena,
+            "weights_bytes": report.weights_bytes(folder),
+            "macs": report.macs(context.scheduler),
+            "reference": None,
+        },
+    )
+    return {"expected_artifact": "build/run_export", "protocol": PROTOCOL, "memory_peak_bytes": peaks}
+
+
+def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Inputs and outputs as export.json and main.cpp describe them.
+
+    :raises ExportError: The sample input is not in the layout that the graph takes.
+    """
+    graph = context.graph
+    ports_in = [(node, index) for node, index in graph.get_ordered_inputs() if not _optional(node, index)]
+    ports_out = list(graph.get_ordered_outputs())
+    described = report.ports(graph)
+    inputs, outputs = [], []
+    for position, (node, index) in enumerate(ports_in):
+        tensor = node.get_operator().get_input(index)
+        symbol = report.symbol(node, index, "input")
+        entry = described["inputs"][position] if described else report.describe_port(symbol, tensor)
+        dims = [int(dim) for dim in tensor.dims]
+        if dims != entry["device_shape"]:
+            raise ExportError(
+                f"input '{entry['name']}' is {_shown(dims)} in the graph's layout, {_shown(entry['device_shape'])} wanted",
+                "label the sample tensor (set_data_format(aidge_core.dformat.nchw)) and use dformat='nhwc'",
+            )
+        inputs.append({**entry, "symbol": symbol, "ctype": aidge2c(tensor.dtype)})
+    for position, (node, index) in enumerate(ports_out):
+        tensor = node.get_operator().get_output(index)
+        symbol = report.symbol(node, index, "output")
+        entry = described["outputs"][position] if described else report.describe_port(symbol, tensor)
+        outputs.append({**entry, "symbol": symbol, "ctype": aidge2c(tensor.dtype)})
+    return inputs, outputs
+
+
+def _optional(node: Any, index: int) -> bool:
+    return bool(node.get_operator().is_optional_input(index))
+
+
+def _public(port: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in port.items() if key not in ("symbol", "ctype")}
+
+
+def _shown(dims: list[int]) -> str:
+    return "x".join(map(str, dims))
+
+
+def _copy_program(folder: Path) -> None:
+    """The parts of the program that are the same for every model."""
+    for source in sorted(asset("runtime", "common").iterdir()):
+        destination = folder / "dnn" / ("src" if source.suffix == ".cpp" else "include") / "common"
+        destination.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, destination)
+
+
+def _write_samples(folder: Path, context: ExportContext, inputs: list[dict[str, Any]]) -> None:
+    """Sample inputs as read-only data of the program, in the layout that it takes."""
+    data = folder / DATA
+    data.mkdir(exist_ok=True)
+    for port, tensor in zip(inputs, context.input_tensors, strict=True):
+        array = np.asarray(tensor)
+        (data / f"{port['symbol']}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
+    symbols = [port["symbol"] for port in inputs]
+    (data / "samples.S").write_text(parameters.assembly(symbols, DATA), encoding="utf-8")

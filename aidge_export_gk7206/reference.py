@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: EPL-2.0
+"""What the model computes elsewhere: by ONNX Runtime, or by Aidge's CPU backend where that is not installed."""
+
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aidge_export_gk7206.errors import ExportError
+
+Array = npt.NDArray[Any]
+FOLDER = "reference"
+_SEED = 1234
+
+
+@dataclass(frozen=True)
+class Golden:
+    """Outputs of the model for one input.
+
+    :ivar source: Who computed them, with version.
+    """
+
+    source: str
+    outputs: list[Array]
+
+
+def random_input(shape: tuple[int, ...]) -> Array:
+    """The sample that is used when none is given: uniform in [0, 1), always the same."""
+    return np.random.default_rng(_SEED).random(shape, dtype=np.float32)
+
+
+def run(model: Path, name: str, array: Array) -> Golden:
+    """Runs an ONNX file.
+
+    :param model: Path of the file.
+    :param name: Name of its input.
+    :param array: The input, ONNX layout.
+    :raises ExportError: The reference refuses the model.
+    """
+    if find_spec("onnxruntime") is not None:
+        return _onnxruntime(model, name, array)
+    return _backend_cpu(model, array)
+
+
+def _onnxruntime(model: Path, name: str, array: Array) -> Golden:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        outputs = session.run(None, {name: array})
+    except Exception as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise ExportError(f"onnxruntime cannot run {model}: {reason}", "check the model") from error
+    return Golden(f"onnxruntime {onnxruntime.__version__}", [np.asarray(output) for output in outputs])
+
+
+def _backend_cpu(model: Path, array: Array) -> Golden:
+    import aidge_backend_cpu  # noqa: F401 - registers the backend
+    import aidge_core
+    import aidge_onnx
+
+    graph = aidge_onnx.load_onnx(str(model))
+    graph.set_backend("cpu")
+    graph.set_datatype(aidge_core.dtype.float32)
+    graph.forward_dims([list(array.shape)], allow_data_dependency=True)
+    tensor = aidge_core.Tensor(np.ascontiguousarray(array))
+    outputs = aidge_core.SequentialScheduler(graph).forward(data=[tensor])
+    return Golden(f"aidge_backend_cpu {version('aidge-backend-cpu')}", [np.array(output) for output in outputs])
+
+
+def store(export_folder: Path, inputs: list[Array], golden: Golden) -> dict[str, Any]:
+    """Writes inputs and outputs into the export and names them in export.json.
+
+    :return: The new contents of export.json.
+    """
+    folder = export_folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    files: dict[str, list[str]] = {}
+    for side, arrays in (("inputs", inputs), ("outputs", golden.outputs)):
+        files[side] = [f"{FOLDER}/{side[:-1]}_{i}.npy" for i in range(len(arrays))]
+        for file, array in zip(files[side], arrays, strict=True):
+            np.save(export_folder / file, np.ascontiguousarray(array, dtype=np.float32))
+    path = export_folder / "export.json"
+    description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    description["reference"] = {"source": golden.source, **files}
+    path.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return description

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: EPL-2.0
+"""What ran where and what it costs: the contents of export.json."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aidge_core
+import numpy as np
+from aidge_core.export_utils.data_conversion import sanitize_cpp_identifier
+
+from aidge_export_gk7206.parameters import FOLDER as PARAMETERS
+
+#: Attribute of one node of a prepared graph that describes the model's inputs and outputs, as JSON. It travels with the
+#: graph through Aidge's export, which knows nothing of names and layouts in the ONNX model.
+PORTS = "model_ports"
+
+
+def ports(graph: aidge_core.GraphView) -> dict[str, list[dict[str, Any]]] | None:
+    """Inputs and outputs as a prepared graph describes them; None for a graph that was not prepared."""
+    for node in graph.get_nodes():
+        attributes = node.get_operator().attr if node.type().startswith("Xnn") else None
+        if attributes is not None and attributes.has_attr(PORTS):
+            described: dict[str, list[dict[str, Any]]] = json.loads(attributes.get_attr(PORTS))
+            return described
+    return None
+
+
+def describe_port(name: str, tensor: aidge_core.Tensor) -> dict[str, Any]:
+    """Entry of export.json for a graph that was not prepared: Aidge's label tells the layout."""
+    dims = [int(dim) for dim in tensor.dims]
+    nhwc = tensor.dformat == aidge_core.dformat.nhwc and len(dims) == 4
+    nwc = tensor.dformat == aidge_core.dformat.nwc and len(dims) == 3
+    permutation = [0, *range(2, len(dims)), 1] if nhwc or nwc else None
+    shape = dims if permutation is None else [dims[permutation.index(axis)] for axis in range(len(dims))]
+    return {
+        "name": name,
+        "dtype": str(tensor.dtype).removeprefix("dtype."),
+        "shape": shape,
+        "layout": "nhwc" if nhwc else "nwc" if nwc else "default",
+        "device_shape": dims,
+        "permutation": permutation,
+    }
+
+
+def symbol(node: aidge_core.Node, index: int, side: str) -> str:
+    """C name of an input or output of the graph, as Aidge's manifest has it."""
+    return f"{sanitize_cpp_identifier(node.name())}_{side}_{index}"
+
+
+def nodes(scheduler: aidge_core.Scheduler) -> list[dict[str, str]]:
+    """Every layer in order: its name in the model, what it serves, the library that runs it, and why that one."""
+    entries = []
+    for node in scheduler.get_sequential_static_scheduling():
+        if node.type() == "Producer":
+            continue
+        operator = node.get_operator()
+        library = operator.backend()
+        attributes = operator.attr.dict() if node.type().startswith("Xnn") else {}
+        entries.append(
+            {
+                "name": str(attributes.get("layer") or node.name()),
+                "type": str(attributes.get("origin") or node.type()),
+                "library": library,
+                "reason": "" if library == "export_xnnpack" else f"export_xnnpack has no operator for {node.type()}",
+            }
+        )
+    return entries
+
+
+def macs(scheduler: aidge_core.Scheduler) -> int:
+    """Multiply-accumulate operations of one inference."""
+    return sum(_macs(node) for node in scheduler.get_sequential_static_scheduling())
+
+
+def _macs(node: aidge_core.Node) -> int:
+    if not node.type().startswith("Xnn"):
+        return 0
+    attrs = node.get_operator().attr.dict()
+    match node.type():
+        case "XnnConvolution":
+            return _size(attrs["out_dims"]) * _size(attrs["kernel"]) * attrs["in_dims"][3] // attrs["groups"]
+        case "XnnDeconvolution":
+            per_pixel = _size(attrs["kernel"]) * attrs["out_dims"][3] // attrs["groups"]
+            return _size(attrs["in_dims"]) * per_pixel
+        case "XnnFullyConnected":
+            return _size(attrs["out_dims"]) * int(attrs["in_dims"][1])
+        case "XnnMatMul":
+            return _size(attrs["out_dims"]) * int(attrs["a_dims"][-1])
+    return 0
+
+
+def _size(dims: list[int]) -> int:
+    return int(np.prod(dims, dtype=np.int64))
+
+
+def weights_bytes(export_folder: Path) -> int:
+    """Size of the constants in the program."""
+    return sum(file.stat().st_size for file in (export_folder / "dnn" / PARAMETERS).glob("*.bin"))
+
+
+def write(export_folder: Path, description: dict[str, Any]) -> None:
+    """Writes export.json."""
+    text = json.dumps(description, indent=2, ensure_ascii=False)
+    (export_folder / "export.json").write_text(text + "\n", encoding="utf-8")

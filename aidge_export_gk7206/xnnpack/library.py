@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: EPL-2.0
+"""The export library: Aidge's view of the XNNPACK kernels."""
+
+import aidge_core
+from aidge_core.export_utils import ExportLib
+from aidge_export_cpp import CPP_ROOT
+
+from aidge_export_gk7206.assets import asset
+
+
+class ExportLibXNNPack(ExportLib):
+    """XNNPACK operators, float32, channels last."""
+
+    _name = "export_xnnpack"
+    _default_dformat = aidge_core.dformat.nhwc
+    static_files = {
+        str(asset("cmake", "export_xnnpack.cmake")): "cmake",
+        # Aidge's data headers include it, whichever library runs the layers.
+        str(CPP_ROOT / "static" / "typedefs.hpp"): "dnn/include/utils/cpp",
+    }
+    static_folders = {
+        str(asset("cmake", "xnnpack")): "cmake/xnnpack",
+        str(asset("runtime", "xnnpack")): "dnn/include/xnnpack",
+    }
+
+
+# One specification serves all kernel operators: prepare() has already made layouts explicit.
+ANY_LAYOUT = aidge_core.ImplSpec(aidge_core.IOSpec(aidge_core.dtype.float32, aidge_core.dformat.any))

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: EPL-2.0
+"""What the export nodes of all operators share."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import aidge_core
+import numpy as np
+import numpy.typing as npt
+from aidge_core.export_utils import ExportNodeCpp
+
+from aidge_export_gk7206 import parameters
+from aidge_export_gk7206.assets import asset
+from aidge_export_gk7206.errors import ExportError
+
+
+class LayerCall(str):
+    """The text of one layer in ``forward()``.
+
+    As a string it is what Aidge's own forward template prints; this package's template prints the parts instead.
+    """
+
+    comment: str
+    profile_entry: str
+    declarations: list[str]
+    prepare: str
+    run: str
+
+    def __new__(
+        cls, *, comment: str, profile_entry: str, declarations: list[str], prepare: str, run: str
+    ) -> "LayerCall":
+        body = [f"// {comment}", *declarations, *([f"if (!{run}) {{ return; }}"] if run else [])]
+        call = super().__new__(cls, "\n    ".join(body))
+        call.comment, call.profile_entry = comment, profile_entry
+        call.declarations, call.prepare, call.run = declarations, prepare, run
+        return call
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A constant array of the program: a C symbol of ``size`` floats."""
+
+    symbol: str
+    size: int
+
+
+def c_float(value: float) -> str:
+    """C++ literal of a float.
+
+    :param value: Any float, infinities included.
+    :type value: float
+    :return: The shortest literal that reads back as the same float32.
+    :rtype: str
+    """
+    if math.isnan(value):
+        return "std::numeric_limits<float>::quiet_NaN()"
+    if math.isinf(value):
+        return ("-" if value < 0 else "") + "std::numeric_limits<float>::infinity()"
+    text = np.format_float_scientific(np.float32(value), unique=True, trim="0")
+    plain = np.format_float_positional(np.float32(value), unique=True, trim="0")
+    return (plain if len(plain) <= len(text) else text) + "F"
+
+
+def c_string(text: str) -> str:
+    """C++ string literal, pure ASCII, of any text.
+
+    :param text: Any text.
+    :type text: str
+    :return: The literal with its quotes.
+    :rtype: str
+    """
+    # Octal escapes end after three digits, unlike \\x, which would swallow what follows.
+    return '"' + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
+
+
+def c_comment(text: str) -> str:
+    """Text that is safe inside a ``//`` comment."""
+    return json.dumps(text, ensure_ascii=True)[1:-1].rstrip("\\")
+
+
+def c_list(values: Sequence[int]) -> str:
+    """Brace-enclosed list of integers: ``{1, 2}``."""
+    return "{" + ", ".join(str(int(v)) for v in values) + "}"
+
+
+class XnnNode(ExportNodeCpp):
+    """Export node of a kernel operator.
+
+    A subclass names its C++ context, its template, and fills the template's variables in :meth:`configure`.
+
+    :cvar context: C++ class in runtime/xnnpack; its configuration struct is called ``<context>Config``.
+    :cvar header: Header of that class, relative to ``dnn/include``.
+    :cvar template: File in templates/xnnpack that renders the layer's header.
+    :cvar takes_strides: Whether inputs and outputs may be strided views of larger tensors.
+    """
+
+    context: ClassVar[str]
+    header: ClassVar[str]
+    template: ClassVar[str]
+    takes_strides: ClassVar[bool] = False
+
+    def __init__(
+        self, node: aidge_core.Node, mem_info: list[dict[str, Any]], instance_count: int | None = None
+    ) -> None:
+        super().__init__(node, mem_info, instance_count)
+        # Aidge has put the dims of its tensors in place of the operator's own in_dims and out_dims.
+        self.attributes.update(self.operator.attr.dict() if self.operator.attr is not None else {})
+        self.config_template = str(asset("templates", "xnnpack", self.template))
+        self.config_extension = "hpp"
+        self.include_list = []
+        self.kernels_to_copy = []
+        self.parameters: dict[str, npt.NDArray[np.float32]] = {}
+        self.mem_info = mem_info
+        layer = str(self.attributes.get("layer") or node.name())
+        origin = str(self.attributes.get("origin") or node.type())
+        self.attributes.update(
+            layer=layer,
+            origin=origin,
+            context=self.context,
+            header=self.header,
+            layer_literal=c_string(layer),
+            title=c_comment(f'{origin} "{layer}"'),
+            c_float=c_float,
+            c_list=c_list,
+        )
+        self.configure()
+        self.attributes["parameters"] = [Parameter(name, a.size) for name, a in self.parameters.items()]
+
+    def configure(self) -> None:
+        """Checks the attributes and fills the variables of the template.
+
+        :raises ExportError: The operator cannot be served as asked for.
+        """
+
+    # ---- what subclasses use -----------------------------------------------------------------------------------
+
+    def attr(self, name: str) -> Any:
+        """Attribute of the kernel operator.
+
+        :raises ExportError: It is missing.
+        """
+        if name not in self.attributes:
+            raise ExportError(
+                f"layer '{self.node.name()}' ({self.node.type()}) lacks attribute '{name}'",
+                "make the graph with aidge_export_gk7206.prepare()",
+            )
+        return self.attributes[name]
+
+    def constant(self, index: int) -> npt.NDArray[np.float32] | None:
+        """Values of a constant input, None when the input is absent or computed."""
+        parent = self.inputs[index] if index < len(self.inputs) else None
+        if parent is None or parent.type() != "Producer":
+            return None
+        return np.asarray(self.operator.get_input(index), dtype=np.float32)
+
+    def add_parameter(self, role: str, array: npt.NDArray[np.float32]) -> str:
+        """Makes an array part of the program and returns its C symbol."""
+        symbol = f"{self.attributes['name']}_{role}"
+        self.parameters[symbol] = np.ascontiguousarray(array, dtype=np.float32)
+        return symbol
+
+    def input_stride(self, index: int, dense: int) -> int:
+        """Elements from one pixel of an input to the next; ``dense`` where nothing was planned."""
+        strides = self.mem_info[0].get("input_strides", []) if self.mem_info else []
+        return int(strides[index] if index < len(strides) else 0) or dense
+
+    def output_stride(self, index: int, dense: int) -> int:
+        """Elements from one pixel of an output to the next; ``dense`` where nothing was planned."""
+        return int(self.mem_info[index].get("pixel_stride", 0)) or dense
+
+    def run_inputs(self) -> list[str]:
+        """C++ expressions of the pointers that ``run()`` reads: by default the first input."""
+        return [str(self.attributes["in_name"][0])]
+
+    def run_outputs(self) -> list[str]:
+        """C++ expressions of the pointers that ``run()`` writes."""
+        return [str(name) for name in self.attributes["out_name"]]
+
+    # ---- what Aidge calls --------------------------------------------------------------------------------------
+
+    def export(self, export_folder: str | Path) -> list[str]:
+        for symbol, array in self.parameters.items():
+            parameters.write(Path(export_folder), symbol, array)
+        return list(super().export(export_folder))
+
+    def forward(self) -> list[str]:
+        declarations = [
+            f"float* const {name} = reinterpret_cast<float*>(mem_{self._component(i)} + {self.mem_info[i]['offset']});"
+            for i, name in enumerate(self.run_outputs())
+        ]
+        arguments = ", ".join([*self.run_inputs(), *self.run_outputs()])
+        name = f"layers::{self.attributes['name']}"
+        bindable = all(parent is not None and _is_ours(parent) for parent in self.inputs[: len(self.run_inputs())])
+        return [
+            LayerCall(
+                comment=str(self.attributes["title"]),
+                profile_entry=", ".join(
+                    c_string(str(text)) for text in (self.attributes["layer"], self.attributes["origin"], "export_xnnpack")
+                ),
+                declarations=declarations,
+                prepare=f"{name}.bind({arguments})" if bindable else f"{name}.init()",
+                run=f"{name}.run({arguments})",
+            )
+        ]
+
+    def _component(self, output: int) -> int:
+        return int(self.mem_info[output].get("mem_component_id", 0))
+
+
+def _is_ours(parent: aidge_core.Node) -> bool:
+    return parent.type() == "Producer" or parent.get_operator().backend() == "export_xnnpack"

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Constants. Layers of this library put theirs into the program themselves, in the form that their kernel wants."""
+
+from pathlib import Path
+from typing import Any
+
+import aidge_core
+import numpy as np
+from aidge_core.export_utils import ExportNode
+
+from aidge_export_gk7206 import parameters
+from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
+
+
+@ExportLibXNNPack.register("Producer", aidge_core.ImplSpec(aidge_core.IOSpec(aidge_core.dtype.any)))
+class Producer(ExportNode):
+    """A constant that layers of other libraries read: an array under the name that they expect, and its header."""
+
+    def __init__(
+        self, node: aidge_core.Node, mem_info: list[dict[str, Any]], instance_count: int | None = None
+    ) -> None:
+        super().__init__(node, mem_info, instance_count)
+
+    def export(self, export_folder: str | Path) -> list[str]:
+        foreign = any(
+            child.get_operator().backend() != ExportLibXNNPack._name for child in self.outputs
+        )
+        if not foreign:
+            return []
+        folder = Path(export_folder)
+        symbol = str(self.attributes["out_name"][0])
+        array = np.asarray(self.operator.get_output(0))
+        parameters.write(folder, symbol, array)
+        header = Path("include") / "layers" / f"{self.attributes['name']}.h"
+        (folder / header).parent.mkdir(parents=True, exist_ok=True)
+        (folder / header).write_text(
+            "// SPDX-License-Identifier: EPL-2.0\n#pragma once\n\n#include <cstdint>\n\n"
+            f'extern "C" const {self.attributes["out_cdtype"][0]} {symbol}[{array.size}];\n',
+            encoding="utf-8",
+        )
+        return [str(header)]
+
+    def forward(self) -> list[str]:
+        return []

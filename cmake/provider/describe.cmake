@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: EPL-2.0
+# cmake -DTOOLCHAIN=<file> -P describe.cmake prints what a toolchain file finds, as JSON; fails with its message.
+cmake_minimum_required(VERSION 3.22)
+include(${TOOLCHAIN})
+set(description "{}")
+set(version "${AIDGE_RISCV64_VERSION}${AIDGE_ARMV7_VERSION}")
+foreach(pair IN ITEMS cc=CMAKE_C_COMPILER cxx=CMAKE_CXX_COMPILER version=version emulator=CMAKE_CROSSCOMPILING_EMULATOR)
+  string(REPLACE "=" ";" pair "${pair}")
+  list(GET pair 0 name)
+  list(GET pair 1 variable)
+  string(REPLACE ";" " " value "${${variable}}")
+  string(JSON description SET "${description}" ${name} "\"${value}\"")
+endforeach()
+string(REPLACE "\n" " " description "${description}")
+execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${description}")

@@ -31,7 +31,7 @@ def main() -> None:
     with os.fdopen(int(sys.argv[1]), "w", encoding="utf-8") as stream:
 
         def answer(kind: str, content: Any) -> None:
-            print(json.dumps({kind: content}, default=str), file=stream, flush=True)
+            print(json.dumps({kind: content}, default=_plain), file=stream, flush=True)
 
         try:
             answer("report", _export(request, lambda step: answer("progress", step)))
@@ -39,8 +39,10 @@ def main() -> None:
         except Exception as error:
             if request["debug"]:
                 traceback.print_exc()
-            known = isinstance(error, ExportError)
-            answer("error", {"type": "" if known else type(error).__name__, "message": str(error)})
+            kind = "" if isinstance(error, ExportError) else type(error).__name__
+            # As a text, a KeyError is the representation of its argument.
+            text = error.args[0] if isinstance(error, KeyError) and error.args else error
+            answer("error", {"type": kind, "message": str(text)})
 
 
 def _export(request: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -51,11 +53,17 @@ def _export(request: dict[str, Any], progress: Any) -> dict[str, Any]:
     from aidge_export_gk7206.exporting import export_model
     from aidge_export_gk7206.tensor_files import load_array
 
-    aidge_core.Log.set_console_level(aidge_core.Level.Debug if request["debug"] else aidge_core.Level.Warn)
+    # Its warnings are about layouts that a prepared graph has made explicit; ours are in the report.
+    aidge_core.Log.set_console_level(aidge_core.Level.Debug if request["debug"] else aidge_core.Level.Error)
     config = ExportConfig(**request["config"])
     sample = load_array(request["sample"]) if request["sample"] else None
-    report = export_model(request["model"], config, sample=sample, progress=progress)
-    return {**dataclasses.asdict(report), "folder": str(report.folder)}
+    report = export_model(request["model"], config, sample=sample, shapes=request["shapes"], progress=progress)
+    return dataclasses.asdict(report)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and paths for JSON."""
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 def _write_lines_at_once() -> None:

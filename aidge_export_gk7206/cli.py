@@ -26,6 +26,7 @@ EXIT_INTERRUPTED = 130
 #: Options of Aidge's ExportConfig that the command sets itself, or that mean nothing for these targets.
 _CONFIG_SKIPPED = (
     "execution_domain",
+    "dformat",
     "export_folder",
     "aidge_cmp",
     "cmsis",
@@ -41,7 +42,7 @@ _CONFIG_SKIPPED = (
 )
 
 #: Shorter than the lists of their choices.
-_CONFIG_NAMES = {"build_jobs": "N", "dformat": "FORMAT", "static_analysis": "PROFILE", "target": "BOARD"}
+_CONFIG_NAMES = {"build_jobs": "N", "static_analysis": "PROFILE", "target": "BOARD"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -136,6 +137,13 @@ def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> 
         "-o", dest="folder", metavar="DIR", type=Path, help="export folder (default: export_<model>_<dtype>_<target>)"
     )
     parser.add_argument("--input", metavar="FILE.npy", type=Path, help="sample input in ONNX layout (default: random)")
+    parser.add_argument(
+        "--shape",
+        metavar="[NAME=]DIMS",
+        action="append",
+        default=[],
+        help="shape of an input whose sizes the model leaves open, e.g. 1,3,48,192",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     if with_aidge:
         from aidge_core.export_utils.config import ExportConfig
@@ -144,6 +152,8 @@ def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> 
         for action in ExportConfig.add_to_parser(parser, skip=_CONFIG_SKIPPED)._actions:
             if action.dest in _CONFIG_NAMES:
                 action.metavar = _CONFIG_NAMES[action.dest]
+            if action.dest == "build_jobs":
+                action.type = _count(1)  # Aidge would take the text and compare it with a number
             if action.dest == "target":
                 action.help = "what to export for: k230, gk7206, ..., or host (default), this machine"
 

@@ -29,7 +29,7 @@ def export(options: argparse.Namespace) -> int:
     """``export MODEL.onnx``"""
     from aidge_core.export_utils.config import ExportConfig
 
-    from aidge_export_gk7206.export_process import export_in_process
+    from aidge_export_gk7206.export_process import Request, export_in_process
 
     for file in (options.model, options.input):
         if file is not None and not file.is_file():
@@ -40,7 +40,9 @@ def export(options: argparse.Namespace) -> int:
     _check_replaceable(folder)
     config |= {"export_folder": str(folder), "clone_model": False, "cuda": False}
     try:
-        report = export_in_process(options.model, config, options.input, _progress, debug="debug" in given)
+        report = export_in_process(
+            Request(options.model, config, options.input, _shapes(options.shape), debug="debug" in given), _progress
+        )
     except BaseException:
         # So that the next attempt may replace what this one left.
         if folder.is_dir() and not is_export(folder):
@@ -102,9 +104,21 @@ def validate(options: argparse.Namespace) -> int:
 
 def doctor(options: argparse.Namespace) -> int:
     """``doctor``"""
-    from aidge_export_gk7206 import doctor as checks
+    from aidge_export_gk7206.doctor import checks
 
-    raise NotImplementedError(checks, options)
+    found = checks()
+    if options.json:
+        _print_json([dataclasses.asdict(check) for check in found])
+    else:
+        states = [("ok" if check.ok else "MISSING" if check.required else "missing") for check in found]
+        print_table(
+            ("what", "state", "found"),
+            [(check.name, state, check.detail) for check, state in zip(found, states, strict=True)],
+        )
+        for check in found:
+            if check.remedy:
+                print(f"\n{check.name}{'' if check.required else ' (optional)'}:\n    {check.remedy}")
+    return 0 if all(check.ok for check in found if check.required) else 1
 
 
 def xnnpack_build(options: argparse.Namespace) -> int:
@@ -139,6 +153,19 @@ def _default_folder(model: Path, dtype: str, target: str) -> Path:
     return Path(f"export_{re.sub(r'[^0-9A-Za-z_]', '_', model.stem)}_{dtype}_{target}")
 
 
+def _shapes(texts: Sequence[str]) -> dict[str, list[int]]:
+    """Reads ``name=1,3,48,192`` or, for the only input, ``1,3,48,192``."""
+    shapes: dict[str, list[int]] = {}
+    for text in texts:
+        name, _, dims = text.rpartition("=")
+        if re.fullmatch(r"[1-9][0-9]*([,x][1-9][0-9]*)*", dims) is None:
+            raise ExportError(f"--shape '{text}' is not a shape", "write it as 1,3,224,224 or input=1,3,224,224")
+        if name in shapes:
+            raise ExportError(f"--shape names '{name or 'the input'}' twice", "give each input one shape")
+        shapes[name] = [int(dim) for dim in re.split("[,x]", dims)]
+    return shapes
+
+
 def _check_replaceable(folder: Path) -> None:
     """Refuses to export over something that is not an export: Aidge empties the folder."""
     if folder.exists() and not folder.is_dir():
@@ -148,7 +175,7 @@ def _check_replaceable(folder: Path) -> None:
 
 
 def _progress(step: str) -> None:
-    _note(step)
+    _note(f"{step} ...")
 
 
 def _note(text: str) -> None:

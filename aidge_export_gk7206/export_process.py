@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +21,8 @@ from aidge_export_gk7206.toolchains import split_cmake_error
 
 WORKER = (sys.executable, "-m", "aidge_export_gk7206._worker")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_COMPLAINT = re.compile(r"^\[(FATAL|ERROR)\]\s*-?\s*(.*)")
+# Aidge's log breaks long messages; only their first line has the dash.
+_COMPLAINT = re.compile(r"^\[(?:FATAL|ERROR)\] *(- )?(.*)")
 
 
 @dataclass
@@ -34,43 +35,53 @@ class _Messages:
     complaint: str = ""
 
 
+@dataclass(frozen=True)
+class Request:
+    """What to export.
+
+    :ivar model: ONNX file.
+    :ivar config: Fields of Aidge's ``ExportConfig``.
+    :ivar sample: ``.npy`` file with a sample input.
+    :ivar shapes: Shapes of inputs whose sizes the model leaves open, by name.
+    :ivar debug: Whether to log in detail, with tracebacks.
+    """
+
+    model: Path
+    config: dict[str, Any]
+    sample: Path | None = None
+    shapes: dict[str, list[int]] = field(default_factory=dict)
+    debug: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """With absolute paths: the process works in another folder."""
+        return {
+            "model": str(self.model.resolve()),
+            "config": {**self.config, "export_folder": str(Path(self.config["export_folder"]).resolve())},
+            "sample": str(self.sample.resolve()) if self.sample else None,
+            "shapes": self.shapes,
+            "debug": self.debug,
+        }
+
+
 def export_in_process(
-    model: Path,
-    config: dict[str, Any],
-    sample: Path | None,
-    progress: Callable[[str], None],
-    *,
-    debug: bool = False,
-    worker: Sequence[str] = WORKER,
+    request: Request, progress: Callable[[str], None], worker: Sequence[str] = WORKER
 ) -> dict[str, Any]:
     """Exports a model; logs of the process go to the standard error.
 
-    :param model: ONNX file.
-    :type model: Path
-    :param config: Fields of Aidge's ``ExportConfig``.
-    :type config: dict[str, Any]
-    :param sample: ``.npy`` file with a sample input.
-    :type sample: Path | None
+    :param request: What to export.
+    :type request: Request
     :param progress: Called with the name of each step when it begins.
     :type progress: Callable[[str], None]
-    :param debug: Whether to log in detail, with tracebacks.
-    :type debug: bool
     :param worker: Command of the process.
     :type worker: Sequence[str]
     :return: The export's report as a dictionary.
     :rtype: dict[str, Any]
     :raises ExportError: The export failed, whichever way.
     """
-    request = {
-        "model": str(model.resolve()),
-        "config": {**config, "export_folder": str(Path(config["export_folder"]).resolve())},
-        "sample": str(sample.resolve()) if sample else None,
-        "debug": debug,
-    }
     messages = _Messages()
     # Aidge writes exported_graph.mmd into the current folder.
     with tempfile.TemporaryDirectory(prefix="aidge-gk7206-") as folder:
-        code = _run_worker(worker, request, folder, messages, progress)
+        code = _run_worker(worker, request.to_json(), folder, messages, progress)
     if messages.error is not None:
         raise ExportError(_describe(messages.error, messages.step))
     if messages.report is not None and code == 0:
@@ -87,8 +98,9 @@ def _run_worker(
 ) -> int:
     receiver, sender = os.pipe()
     # The process must find this very package, installed or not.
-    places = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    places = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    search = [Path(__file__).resolve().parents[1], *(Path(place).absolute() for place in places)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, search))}
     process = subprocess.Popen(
         [*worker, str(sender)],
         stdin=subprocess.PIPE,
@@ -133,7 +145,8 @@ def _forward_logs(stream: IO[str], messages: _Messages) -> None:
         sys.stderr.write(line)
         sys.stderr.flush()
         if (match := _COMPLAINT.match(_COLOUR.sub("", line))) is not None:
-            messages.complaint = match.group(2).strip()
+            begun = "" if match.group(1) else messages.complaint + " "
+            messages.complaint = (begun + match.group(2).strip()).strip()
 
 
 def _death(code: int, messages: _Messages) -> ExportError:

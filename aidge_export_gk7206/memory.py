@@ -14,6 +14,7 @@ import aidge_core
 import numpy as np
 
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
+from aidge_export_gk7206.xnnpack.packing import padded_channels
 
 ALIGNMENT = 64
 # XNNPACK may read this far past the end of a tensor (XNN_EXTRA_BYTES, at most 128).
@@ -80,11 +81,11 @@ def plan_memory(
     for node in reversed(order):
         if node.type() == "XnnConcat":
             _place_parts(node, table)
+    for activation in activations:
+        _pad_channels(activation, vector_channels)
     for node in order:
         if node.type() == "XnnSplit":
             _view_parts(node, table)
-    for activation in activations:
-        _pad_channels(activation, vector_channels)
     for node in order:
         _overwrite(node, table)
     arena = _assign(activations)
@@ -121,7 +122,8 @@ def _activations(graph: aidge_core.GraphView, order: list[aidge_core.Node]) -> d
         for index in range(node.get_nb_outputs()):
             tensor = node.get_operator().get_output(index)
             elements = max(int(np.prod(tensor.dims, dtype=np.int64)), 1)
-            width = (aidge_core.dtype_bit_width(tensor.dtype) + 7) // 8
+            # XnnInput only passes the caller's pointer on.
+            width = 0 if node.type() == "XnnInput" else (aidge_core.dtype_bit_width(tensor.dtype) + 7) // 8
             channels = _channels(node, index, "out") or elements
             activation = Activation(node, index, elements, width, channels, _key(node, index) in outputs, step)
             activation.last = len(order) if activation.is_output else step
@@ -179,7 +181,7 @@ def _place_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
     sources = [_source(node, i) for i in range(len(inners))]
     for i, source in enumerate(sources):
         part = table.get(source or ("", 0))
-        if part is None or part.parent is not None or part.is_output or sources.count(source) > 1:
+        if part is None or not part.bytes or part.parent is not None or part.is_output or sources.count(source) > 1:
             continue
         if outer > 1 and not (
             part.channels == inners[i] and _takes_strides(part.node) and _readable(part, besides=node)
@@ -192,7 +194,7 @@ def _place_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
 def _view_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
     """Lets the outputs of a split be read where they lie in its input."""
     whole = table.get(_source(node, 0) or ("", 0))
-    if whole is None:
+    if whole is None or not whole.bytes:
         return
     attrs = _attrs(node)
     outer, inners = attrs["outer"], attrs["inners"]
@@ -207,13 +209,11 @@ def _view_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
 def _pad_channels(activation: Activation, vector_channels: int) -> None:
     """Makes room for output channels that are computed only to fill a vector."""
     attrs = _attrs(activation.node)
-    if activation.parent is not None or activation.node.type() not in ("XnnConvolution", "XnnFullyConnected"):
-        return
     channels = activation.channels
-    padded = -(-channels // vector_channels) * vector_channels
-    if activation.node.type() == "XnnConvolution" and (channels >= vector_channels or attrs["groups"] != 1):
+    padded = padded_channels(activation.node.type(), channels, attrs.get("groups", 1), vector_channels)
+    if padded == channels or activation.parent is not None:
         return
-    if padded == channels or (activation.rows > 1 and activation.is_output) or not _readable(activation):
+    if (activation.rows > 1 and activation.is_output) or not _readable(activation):
         return
     activation.stride = activation.row_stride = padded
 
@@ -225,7 +225,7 @@ def _overwrite(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
         return
     for i in range(_OVERWRITES.get(node.type(), 0)):
         source = table.get(_source(node, i) or ("", 0))
-        if source is None or source.stride or source.is_output or source.root() is not source:
+        if source is None or source.stride or source.is_output or source.root() is not source or not source.bytes:
             continue
         shares = any(other.parent is source for other in table.values())
         if source.last == out.first and source.elements == out.elements and not shares and len(source.users) == 1:
@@ -294,6 +294,7 @@ def _entry(activation: Activation, input_strides: list[int]) -> dict[str, Any]:
         "wrap_size": 0,
         "mem_component_id": 0,
         "pixel_stride": activation.stride,
+        "packed_channels": activation.row_stride,
         "input_strides": input_strides,
     }
 

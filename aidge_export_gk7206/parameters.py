@@ -32,15 +32,15 @@ def write(dnn_folder: Path, symbol: str, array: npt.NDArray[Any]) -> None:
     (folder / f"{symbol}.bin").write_bytes(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes())
     # Made from the listing, so that it is right whatever was written before and in whatever order.
     symbols = sorted(file.stem for file in folder.glob("*.bin"))
-    (folder / _ASSEMBLY).write_text(assembly(symbols), encoding="utf-8")
+    (folder / _ASSEMBLY).write_text(assembly(symbols, f"dnn/{FOLDER}"), encoding="utf-8")
 
 
-def assembly(symbols: list[str], folder: str = FOLDER) -> str:
+def assembly(symbols: list[str], folder: str) -> str:
     """Assembly source that turns ``<symbol>.bin`` files into read-only data.
 
-    :param symbols: Names, each a file ``<symbol>.bin`` on the assembler's include path and a C symbol.
+    :param symbols: Names, each a file ``<symbol>.bin`` and a C symbol.
     :type symbols: list[str]
-    :param folder: What the first comment calls the folder.
+    :param folder: Where the files are, seen from the root of the project, which is on the assembler's include path.
     :type folder: str
     :return: Text of a ``.S`` file for GNU as and clang, any architecture.
     :rtype: str
@@ -52,6 +52,6 @@ def assembly(symbols: list[str], folder: str = FOLDER) -> str:
         '    .section .rodata.aidge_parameters, "a", %progbits',
     ]
     for symbol in symbols:
-        lines += ["", "    .balign 64", f"    .global {symbol}", f"{symbol}:", f'    .incbin "{symbol}.bin"']
+        lines += ["", "    .balign 64", f"    .global {symbol}", f"{symbol}:", f'    .incbin "{folder}/{symbol}.bin"']
     lines += ["", f"    .zero {_TAIL_BYTES}", "", '    .section .note.GNU-stack, "", %progbits', ""]
     return "\n".join(lines)

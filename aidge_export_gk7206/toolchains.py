@@ -120,6 +120,8 @@ def _native_compiler() -> Compiler:
         raise ExportError(f"no C++ compiler for this machine ({name} is not on the PATH)", "sudo apt-get install g++")
     # The name c++ does not tell what it is.
     banner = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-    family, options = ("Clang", ["-dumpversion"]) if "clang" in banner else ("GNU", ["-dumpfullversion", "-dumpversion"])
+    family, options = (
+        ("Clang", ["-dumpversion"]) if "clang" in banner else ("GNU", ["-dumpfullversion", "-dumpversion"])
+    )
     version = subprocess.run([path, *options], capture_output=True, text=True, check=False).stdout.strip()
     return Compiler(path, family, version)

@@ -72,8 +72,9 @@ function(_aidge_xnnpack_provide)
     else()
       if(wanted AND NOT AIDGE_XNNPACK_PINNED MATCHES "^${wanted}" AND NOT wanted MATCHES "^${AIDGE_XNNPACK_PINNED}")
         aidge_xnnpack_platform(arch compiler flags)
-        message(FATAL_ERROR "AIDGE_XNNPACK_VERSION=${wanted} is not in the cache for ${arch}, ${compiler}: put it there "
-          "with aidge-gk7206 xnnpack build --arch ${arch} --from debian|DIR, or unset AIDGE_XNNPACK_VERSION.")
+        aidge_xnnpack_build_command(command)
+        message(FATAL_ERROR "AIDGE_XNNPACK_VERSION=${wanted} is not in the cache for ${arch}, ${compiler}. Put it there "
+          "or unset AIDGE_XNNPACK_VERSION:\n  ${command} --from debian|DIR")
       endif()
       aidge_xnnpack_fetch(checkout)
       set(commit ${AIDGE_XNNPACK_PINNED})

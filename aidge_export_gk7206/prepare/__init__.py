@@ -28,6 +28,9 @@ from aidge_export_gk7206.prepare.kernel_graph import KernelGraph, Port, Tensor, 
 from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, finish, layer_name, rule_for
 from aidge_export_gk7206.prepare.to_aidge import to_aidge
 
+#: What suits every target: the K230's 128-bit vectors, four registers at a time, hold 16 floats.
+VECTOR_CHANNELS = 16
+
 Model = str | Path | onnx.ModelProto
 
 
@@ -68,10 +71,13 @@ def load(model: Model) -> ir.Model:
     return loaded
 
 
-def lower(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]]) -> KernelGraph:
+def lower(
+    model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]], vector_channels: int = VECTOR_CHANNELS
+) -> KernelGraph:
     """Cleans a model up and lowers it.
 
     :param model: The model; it is changed.
+    :param vector_channels: Output channels that a vector kernel of the target needs.
     :raises ExportError: A node cannot be exported right.
     """
     drop_constant_inputs(model)
@@ -88,7 +94,7 @@ def lower(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]]) -> Ke
     inputs = [_input_port(lowering, value) for value in model.graph.inputs]
     for node in model.graph:
         _lower_node(lowering, node)
-    return finish(lowering, sanitize_name(name), inputs)
+    return finish(lowering, sanitize_name(name), inputs, vector_channels)
 
 
 def _input_port(lowering: Lowering, source: ir.Value) -> Port:

@@ -2,6 +2,7 @@
 """Turns ONNX nodes into kernel operators. The rules themselves are in the lower_*.py modules."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from aidge_export_gk7206.prepare.kernel_graph import (
     reshaped_perm,
     same_bytes,
 )
+from aidge_export_gk7206.prepare.small_layers import close_gaps
 
 INFINITY = float("inf")
 
@@ -241,8 +243,8 @@ def output_form(lowering: Lowering, value: Value) -> Form:
     return Form(lowering.form(value, plain(rank)), plain(rank))
 
 
-def finish(lowering: Lowering, name: str, inputs: list[Port]) -> KernelGraph:
-    """Collects outputs, drops what nothing reads."""
+def finish(lowering: Lowering, name: str, inputs: list[Port], vector_channels: int) -> KernelGraph:
+    """Collects outputs, drops what nothing reads, closes gaps that small layers leave."""
     outputs: list[Port] = []
     for source in lowering.model.graph.outputs:
         value = lowering.value(source)
@@ -261,4 +263,20 @@ def finish(lowering: Lowering, name: str, inputs: list[Port]) -> KernelGraph:
         if any(id(tensor) in needed for tensor in op.outputs):
             kept.append(op)
             needed.update(id(tensor) for tensor in op.inputs)
-    return KernelGraph(name, inputs, outputs, kept[::-1])
+    kept += [_fan_out(port, kept) for port in inputs if _readers(port.tensor, kept) > 1]
+    tensors = [port.tensor for port in outputs]
+    ops = close_gaps(kept[::-1], tensors, vector_channels)
+    outputs = [replace(port, tensor=tensor) for port, tensor in zip(outputs, tensors, strict=True)]
+    return KernelGraph(name, inputs, outputs, ops)
+
+
+def _readers(tensor: Tensor, ops: list[Op]) -> int:
+    return sum(source is tensor for op in ops for source in op.inputs)
+
+
+def _fan_out(port: Port, ops: list[Op]) -> Op:
+    """An operator that is the only reader of an input and passes it on: Aidge wants one reader."""
+    passed = Tensor(port.tensor.dims)
+    for op in ops:
+        op.inputs = [passed if source is port.tensor else source for source in op.inputs]
+    return Op("XnnInput", [port.tensor], [passed], {}, port.name, "Input")

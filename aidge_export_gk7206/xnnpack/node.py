@@ -22,21 +22,36 @@ class LayerCall(str):
     """The text of one layer in ``forward()``.
 
     As a string it is what Aidge's own forward template prints; this package's template prints the parts instead.
+
+    :ivar profile_entry: Name, operators and library as C++ literals.
+    :ivar declarations: Pointers that are the same in every call.
+    :ivar statements: What a call does before it runs the layer.
+    :ivar prepare: Expression that sets the layer up, false when it fails; empty when there is nothing to set up.
+    :ivar run: Expression that runs the layer, false when it fails; empty when there is nothing to run.
     """
 
     comment: str
     profile_entry: str
     declarations: list[str]
+    statements: list[str]
     prepare: str
     run: str
 
     def __new__(
-        cls, *, comment: str, profile_entry: str, declarations: list[str], prepare: str, run: str
+        cls,
+        *,
+        comment: str,
+        profile_entry: str,
+        declarations: list[str] | None = None,
+        statements: list[str] | None = None,
+        prepare: str = "",
+        run: str = "",
     ) -> "LayerCall":
-        body = [f"// {comment}", *declarations, *([f"if (!{run}) {{ return; }}"] if run else [])]
+        declarations, statements = declarations or [], statements or []
+        body = [f"// {comment}", *declarations, *statements, *([f"if (!{run}) {{ return; }}"] if run else [])]
         call = super().__new__(cls, "\n    ".join(body))
         call.comment, call.profile_entry = comment, profile_entry
-        call.declarations, call.prepare, call.run = declarations, prepare, run
+        call.declarations, call.statements, call.prepare, call.run = declarations, statements, prepare, run
         return call
 
 
@@ -78,8 +93,8 @@ def c_string(text: str) -> str:
 
 
 def c_comment(text: str) -> str:
-    """Text that is safe inside a ``//`` comment."""
-    return json.dumps(text, ensure_ascii=True)[1:-1].rstrip("\\")
+    """Text that is safe inside a ``//`` comment: one line, ASCII, no backslash at its end."""
+    return json.dumps(text, ensure_ascii=True)[1:-1].replace('\\"', '"').rstrip("\\")
 
 
 def c_list(values: Sequence[int]) -> str:
@@ -128,6 +143,8 @@ class XnnNode(ExportNodeCpp):
             c_list=c_list,
         )
         self.configure()
+        # Also makes constants among them part of the program.
+        self._run_inputs = self.run_inputs()
         self.attributes["parameters"] = [Parameter(name, a.size) for name, a in self.parameters.items()]
 
     def configure(self) -> None:
@@ -137,6 +154,10 @@ class XnnNode(ExportNodeCpp):
         """
 
     # ---- what subclasses use -----------------------------------------------------------------------------------
+
+    def who(self) -> str:
+        """The layer, as messages name it."""
+        return f"layer '{self.attributes['layer']}' ({self.attributes['origin']})"
 
     def attr(self, name: str) -> Any:
         """Attribute of the kernel operator.
@@ -172,13 +193,26 @@ class XnnNode(ExportNodeCpp):
         """Elements from one pixel of an output to the next; ``dense`` where nothing was planned."""
         return int(self.mem_info[index].get("pixel_stride", 0)) or dense
 
+    def packed_channels(self, channels: int) -> int:
+        """Output channels to compute: more than ``channels`` where the plan leaves room for zeros."""
+        return int(self.mem_info[0].get("packed_channels", 0) if self.mem_info else 0) or channels
+
+    def operand(self, index: int) -> str:
+        """C++ expression of the pointer to an input; a constant becomes part of the program."""
+        array = self.constant(index)
+        return str(self.attributes["in_name"][index]) if array is None else self.add_parameter(f"input_{index}", array)
+
     def run_inputs(self) -> list[str]:
         """C++ expressions of the pointers that ``run()`` reads: by default the first input."""
-        return [str(self.attributes["in_name"][0])]
+        return [self.operand(0)]
 
     def run_outputs(self) -> list[str]:
         """C++ expressions of the pointers that ``run()`` writes."""
         return [str(name) for name in self.attributes["out_name"]]
+
+    def run_arguments(self, inputs: list[str], outputs: list[str]) -> str:
+        """Arguments of ``run()``: by default the inputs, then the outputs."""
+        return ", ".join([*inputs, *outputs])
 
     # ---- what Aidge calls --------------------------------------------------------------------------------------
 
@@ -192,24 +226,30 @@ class XnnNode(ExportNodeCpp):
             f"float* const {name} = reinterpret_cast<float*>(mem_{self._component(i)} + {self.mem_info[i]['offset']});"
             for i, name in enumerate(self.run_outputs())
         ]
-        arguments = ", ".join([*self.run_inputs(), *self.run_outputs()])
+        arguments = self.run_arguments(self._run_inputs, self.run_outputs())
         name = f"layers::{self.attributes['name']}"
-        bindable = all(parent is not None and _is_ours(parent) for parent in self.inputs[: len(self.run_inputs())])
+        bindable = all(parent is not None and _is_fixed(parent) for parent in self.inputs[: len(self._run_inputs)])
         return [
             LayerCall(
                 comment=str(self.attributes["title"]),
-                profile_entry=", ".join(
-                    c_string(str(text)) for text in (self.attributes["layer"], self.attributes["origin"], "export_xnnpack")
-                ),
+                profile_entry=self.profile_entry(),
                 declarations=declarations,
                 prepare=f"{name}.bind({arguments})" if bindable else f"{name}.init()",
                 run=f"{name}.run({arguments})",
             )
         ]
 
+    def profile_entry(self) -> str:
+        """Name, operators and library of the layer as C++ literals."""
+        texts = (self.attributes["layer"], self.attributes["origin"], "export_xnnpack")
+        return ", ".join(c_string(str(text)) for text in texts)
+
     def _component(self, output: int) -> int:
         return int(self.mem_info[output].get("mem_component_id", 0))
 
 
-def _is_ours(parent: aidge_core.Node) -> bool:
-    return parent.type() == "Producer" or parent.get_operator().backend() == "export_xnnpack"
+def _is_fixed(parent: aidge_core.Node) -> bool:
+    """Whether the pointer to a node's output is known before the first call."""
+    if parent.type() == "Producer":
+        return True
+    return bool(parent.get_operator().backend() == "export_xnnpack" and parent.type() != "XnnInput")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 _PACKED = ("XnnConvolution", "XnnDeconvolution", "XnnFullyConnected")
 
 
-def vector_channels(type_: str, channels: int, groups: int = 1, lanes: int = 16) -> int:
+def padded_channels(type_: str, channels: int, groups: int = 1, vector_channels: int = 16) -> int:
     """Output channels with which a kernel operator gets a vector kernel.
 
     :param type_: Type of the kernel operator.
@@ -21,15 +21,15 @@ def vector_channels(type_: str, channels: int, groups: int = 1, lanes: int = 16)
     :type channels: int
     :param groups: Groups of a convolution. Those of a grouped one can't be padded, they lie side by side.
     :type groups: int
-    :param lanes: Channels that a vector kernel computes at once: VLEN / 8.
-    :type lanes: int
-    :return: ``channels`` where that is good already, otherwise the next multiple of ``lanes``.
+    :param vector_channels: Channels that a vector kernel computes at once: VLEN / 8 on RISC-V, 1 where it is no use.
+    :type vector_channels: int
+    :return: ``channels`` where that is good already, otherwise the next multiple of ``vector_channels``.
     :rtype: int
     """
     if type_ not in _PACKED or groups != 1:
         return channels
-    wasted = -channels % lanes
-    scalar = channels < lanes
+    wasted = -channels % vector_channels
+    scalar = channels < vector_channels
     if type_ == "XnnFullyConnected":
         # XNNPACK's alternative computes two channels at once, and is taken when the vector kernel would waste more
         # than it does, and more than one percent.

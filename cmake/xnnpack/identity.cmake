@@ -26,6 +26,15 @@ function(aidge_xnnpack_cache_folder folder)
   set(${folder} "${root}/xnnpack" PARENT_SCOPE)
 endfunction()
 
+# Sets <command> to the line that puts a build for this processor into the cache.
+function(aidge_xnnpack_build_command command)
+  set(arch native)
+  if(CMAKE_CROSSCOMPILING)
+    set(arch ${CMAKE_SYSTEM_PROCESSOR})
+  endif()
+  set(${command} "aidge-gk7206 xnnpack build --arch ${arch}" PARENT_SCOPE)
+endfunction()
+
 # Sets <commit> (7 hex digits, "-dirty" added when files were changed) and <date> of an XNNPACK source folder.
 function(aidge_xnnpack_version source commit date)
   set(id "")

@@ -126,6 +126,10 @@ struct ConcatConfig {
     std::size_t output_stride;                 ///< elements from one output row to the next
 };
 
+template <std::size_t N>
+ConcatConfig(const char*, std::size_t, std::array<std::size_t, N>, std::array<std::size_t, N>, std::size_t)
+    -> ConcatConfig<N>;
+
 /// An output row is the inputs' rows one after another.
 template <std::size_t N>
 class Concat : public Copies<N> {
@@ -158,6 +162,10 @@ struct SplitConfig {
     std::size_t input_stride;                   ///< elements from one input row to the next
     std::array<std::size_t, N> output_strides;  ///< elements from one row of an output to the next
 };
+
+template <std::size_t N>
+SplitConfig(const char*, std::size_t, std::array<std::size_t, N>, std::size_t, std::array<std::size_t, N>)
+    -> SplitConfig<N>;
 
 /// An input row is the outputs' rows one after another.
 template <std::size_t N>

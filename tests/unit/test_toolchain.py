@@ -181,4 +181,5 @@ def test_real_compiler_in_a_project(tmp_path: Path, arch: str, machine: str) -> 
     assert int.from_bytes(header[18:20], "little") == {"RISC-V": 243, "ARM": 40}[machine]
     emulator = toolchains.find_compiler(arch).emulator.split()
     if emulator:
-        assert subprocess.run([*emulator, str(build / "x")], capture_output=True, text=True).stdout == "hello\n"
+        result = subprocess.run([*emulator, str(build / "x")], capture_output=True, text=True, check=True)
+        assert result.stdout == "hello\n"

@@ -24,14 +24,14 @@ class Deconvolution(XnnNode):
             raise ExportError(f"layer '{self.attributes['layer']}': the weights are not constant")
         weights = self._fit(weights)
         channels = self.attr("out_dims")[3]
-        packed = int(self.attributes.get("packed_channels") or channels)
+        packed = self.packed_channels(channels)
         bias = self.constant(2)
         self.attributes.update(
             packed_channels=packed,
             weights=self.add_parameter("weights", pad_channels(weights, packed)),
             bias="nullptr" if bias is None else self.add_parameter("bias", pad_channels(bias, packed)),
             input_stride=self.input_stride(0, self.attr("in_dims")[3]),
-            output_stride=self.output_stride(0, packed),
+            output_stride=self.output_stride(0, channels),
         )
 
     def _fit(self, weights: np.ndarray) -> np.ndarray:

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Tools that tests need: without one a test is skipped, in CI it fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import NoReturn
+
+import pytest
+
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.toolchains import find_compiler, find_tool
+from aidge_export_gk7206.xnnpack import provider
+
+ARCHITECTURES = {"host": "native", "k230": "riscv64"}
+
+
+def missing(reason: str) -> NoReturn:
+    """Ends the test: something that the machine does not have."""
+    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        pytest.fail(f"missing in CI: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+def need_program(name: str, package: str | None = None) -> str:
+    """Path of a program."""
+    path = find_tool(name) or shutil.which(name)
+    if path is None:
+        missing(f"needs {name}: sudo apt-get install {package or name}")
+    return path
+
+
+def need_build_tools(target: str) -> None:
+    """Everything that compiling an export for a target takes."""
+    arch = ARCHITECTURES[target]
+    need_program("cmake")
+    try:
+        compiler = find_compiler(arch)
+    except ExportError as error:
+        missing(str(error))
+    if arch == "native" and os.environ.get("XNNPACK_ROOT"):
+        return
+    if provider.find(arch, compiler.identity) is None:
+        missing(f"no XNNPACK for {arch} by {compiler.identity}: run `aidge-gk7206 xnnpack build --arch {arch}`")

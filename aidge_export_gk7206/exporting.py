@@ -85,7 +85,8 @@ def export_model(
         port = kernels.inputs[0]
         array = reference.random_input(port.shape) if sample is None else _checked_sample(sample)
         graph = to_aidge(kernels)
-    config = replace(config, clone_model=False, dformat=None, export_folder=config.export_folder or _folder(kernels.name, config))
+    folder = config.export_folder or f"export_{kernels.name}_{config.dtype}_{config.target}"
+    config = replace(config, clone_model=False, dformat=None, export_folder=folder)
     with step("reference"):
         golden = reference.run(Path(model), port.name, array)
     with step("adapt"):
@@ -121,17 +122,16 @@ def _check_config(config: ExportConfig) -> None:
     """Refuses what would end in a silent fallback."""
     if config.dtype != "float32":
         raise ExportError(
-            f"dtype {config.dtype} is not supported: the XNNPACK kernels here are float32", "export with --dtype float32"
+            f"dtype {config.dtype} is not supported: the XNNPACK kernels here are float32",
+            "export with --dtype float32",
         )
 
 
 def _checked_sample(sample: Array) -> Array:
     if sample.dtype != np.float32:
-        raise ExportError(f"the sample input is {sample.dtype}, the model takes float32", "convert it with astype('float32')")
+        raise ExportError(
+            f"the sample input is {sample.dtype}, the model takes float32", "convert it with astype('float32')"
+        )
     return sample
-
-
-def _folder(name: str, config: ExportConfig) -> str:
-    return f"export_{name}_{config.dtype}_{config.target}"
 
 

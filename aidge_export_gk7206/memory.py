@@ -21,7 +21,7 @@ ALIGNMENT = 64
 TAIL_BYTES = 128
 _FLOAT_BYTES = 4
 # Layers that may write over what they read, element by element.
-_OVERWRITES = {"XnnUnary": 1, "XnnBinary": 2}
+_OVERWRITES = {"XnnUnary": 1, "XnnSoftmax": 1, "XnnBinary": 2}
 
 
 @dataclass(eq=False)
@@ -198,7 +198,7 @@ def _view_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
         return
     attrs = _attrs(node)
     outer, inners = attrs["outer"], attrs["inners"]
-    for i, inner in enumerate(inners):
+    for i in range(len(inners)):
         part = table[_key(node, i)]
         if part.parent is not None or part.is_output or (outer > 1 and not _readable(part)):
             continue

@@ -112,7 +112,8 @@ def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str,
         dims = [int(dim) for dim in tensor.dims]
         if dims != entry["device_shape"]:
             raise ExportError(
-                f"input '{entry['name']}' is {_shown(dims)} in the graph's layout, {_shown(entry['device_shape'])} wanted",
+                f"input '{entry['name']}' is {_shown(dims)} in the graph's layout instead of "
+                f"{_shown(entry['device_shape'])}",
                 "label the sample tensor (set_data_format(aidge_core.dformat.nchw)) and use dformat='nhwc'",
             )
         inputs.append({**entry, "symbol": symbol, "ctype": aidge2c(tensor.dtype)})

@@ -2,11 +2,11 @@
 """What ran where and what it costs: the contents of export.json."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import aidge_core
-import numpy as np
 from aidge_core.export_utils.data_conversion import sanitize_cpp_identifier
 
 from aidge_export_gk7206.parameters import FOLDER as PARAMETERS
@@ -76,12 +76,12 @@ def macs(scheduler: aidge_core.Scheduler) -> int:
 def _macs(node: aidge_core.Node) -> int:
     if not node.type().startswith("Xnn"):
         return 0
-    attrs = node.get_operator().attr.dict()
+    attrs: dict[str, Any] = node.get_operator().attr.dict()
     match node.type():
         case "XnnConvolution":
-            return _size(attrs["out_dims"]) * _size(attrs["kernel"]) * attrs["in_dims"][3] // attrs["groups"]
+            return _size(attrs["out_dims"]) * _size(attrs["kernel"]) * int(attrs["in_dims"][3]) // int(attrs["groups"])
         case "XnnDeconvolution":
-            per_pixel = _size(attrs["kernel"]) * attrs["out_dims"][3] // attrs["groups"]
+            per_pixel = _size(attrs["kernel"]) * int(attrs["out_dims"][3]) // int(attrs["groups"])
             return _size(attrs["in_dims"]) * per_pixel
         case "XnnFullyConnected":
             return _size(attrs["out_dims"]) * int(attrs["in_dims"][1])
@@ -91,7 +91,7 @@ def _macs(node: aidge_core.Node) -> int:
 
 
 def _size(dims: list[int]) -> int:
-    return int(np.prod(dims, dtype=np.int64))
+    return math.prod(dims)
 
 
 def weights_bytes(export_folder: Path) -> int:

@@ -4,6 +4,8 @@
 What Aidge 0.10.0 and its tutorial call ``LinuxTarget`` is in 0.10.1 an ``SBC`` with a Linux execution domain.
 """
 
+from pathlib import Path
+
 from aidge_core.export_utils import TargetExport, get_target_export, register_target_export
 from aidge_core.hw_model import register_target
 from aidge_core.hw_model.components import Memory
@@ -28,7 +30,7 @@ class LinuxBoard(SBC):
 
     def __init__(self, name: str, cpu: CPU, memory: Memory) -> None:
         super().__init__(name=name, cpu=cpu, memory=memory)
-        self.board_files_path = asset(*PROJECT_FILES)
+        self.board_files_path: Path | None = asset(*PROJECT_FILES)
         if cpu.arch is not None:
             self.board_toolchain_path = asset("cmake", f"{cpu.arch}.toolchain")
 

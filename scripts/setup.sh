@@ -8,9 +8,17 @@
 #   XNNPACK_FROM        github, debian or a checkout (default: github, and debian where that fails; in CI debian)
 #   RISCV_TOOLCHAIN_ROOT   a RISC-V toolchain of your own: none is installed then
 
-# Every system package that the project uses, apart from the RISC-V compiler (see choose_compiler).
-PACKAGES_ALWAYS="ca-certificates g++ git make qemu-user"
-PACKAGES_TEST="cppcheck g++-arm-linux-gnueabihf"
+# Every system package that the project uses; Python's are added where there is no Python that will do.
+PACKAGES=(ca-certificates g++ git make qemu-user)
+TEST_PACKAGES=(cppcheck g++-arm-linux-gnueabihf g++-riscv64-linux-gnu)
+# Compilers with the intrinsics of RVV 1.0, the first that apt knows is taken. Debian 12's gcc is too old: clang takes
+# the C and C++ libraries from it.
+COMPILERS=(
+    g++-14-riscv64-linux-gnu
+    g++-15-riscv64-linux-gnu
+    g++-16-riscv64-linux-gnu
+    "clang-19 lld-19 g++-riscv64-linux-gnu"
+)
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 LOG=$ROOT/build/setup.log
@@ -53,9 +61,31 @@ step() {
 
 # ---- system packages -------------------------------------------------------------------------------------------------
 
-installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+all_installed() {
+    local package
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || return 1
+    done
+}
 
-known_to_apt() { [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]; }
+all_known_to_apt() {
+    local package
+    for package in "$@"; do
+        [ -n "$(apt-cache show --no-all-versions "$package" 2>/dev/null)" ] || return 1
+    done
+}
+
+# first_compiler CHECK: the first set of packages in COMPILERS for which the check holds; nothing when there is none.
+first_compiler() {
+    local check=$1 packages
+    for packages in "${COMPILERS[@]}"; do
+        # shellcheck disable=SC2086 # a list of names
+        if "$check" $packages; then
+            echo "$packages"
+            return
+        fi
+    done
+}
 
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
@@ -67,99 +97,76 @@ as_root() {
 
 apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=300 "$@"; }
 
-# The packages of a RISC-V compiler that has the intrinsics of RVV 1.0; empty when apt knows none.
-choose_compiler() {
-    local version
-    if [ -n "${RISCV_TOOLCHAIN_ROOT:-}" ]; then
+# install_packages PACKAGE...: installs what is missing of these, of a RISC-V compiler and of Python.
+install_packages() {
+    local package compiler=none missing=()
+    command -v apt-get >/dev/null ||
+        die "there is no apt-get here: install g++, make, git, qemu-user, gcc 13 or clang 17 for riscv64-linux-gnu and" \
+            "Python 3.10 to 3.13 yourself, then pip install -e '.[test]' and ask aidge-gk7206 doctor"
+    [ -n "$(find_python)" ] || set -- "$@" python3 python3-venv
+    for package in "$@"; do
+        all_installed "$package" || missing+=("$package")
+    done
+    [ -n "${RISCV_TOOLCHAIN_ROOT:-}" ] || compiler=$(first_compiler all_installed)
+    if [ "${#missing[@]}" -eq 0 ] && [ -n "$compiler" ]; then
         return
     fi
-    for version in 14 15 16; do
-        if known_to_apt "g++-$version-riscv64-linux-gnu"; then
-            echo "g++-$version-riscv64-linux-gnu"
-            return
-        fi
-    done
-    # Debian 12: its gcc is too old, clang takes the C and C++ libraries from it.
-    if known_to_apt clang-19 && known_to_apt g++-riscv64-linux-gnu; then
-        echo "clang-19 lld-19 g++-riscv64-linux-gnu"
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || die "packages are missing and there is no sudo: run this once as root"
+        say "Packages are missing, installing them takes sudo"
+        sudo -v || die "packages are missing and sudo was refused"
     fi
+    step "Reading the lists of packages" apt_get update
+    if [ -z "$compiler" ]; then
+        compiler=$(first_compiler all_known_to_apt)
+        [ -n "$compiler" ] || die "apt has no RISC-V compiler that is new enough (gcc 13, clang 17):" \
+            "set RISCV_TOOLCHAIN_ROOT to one, or use Debian 12, Ubuntu 24.04 or newer"
+        # shellcheck disable=SC2206 # a list of names
+        missing+=($compiler)
+    fi
+    step "Installing ${missing[*]}" apt_get install --no-install-recommends "${missing[@]}"
 }
 
-python_is_usable() {
-    # Aidge 0.10.1 has wheels for these versions.
-    "$1" -c 'import sys, ensurepip, venv; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
-}
+# ---- Python ----------------------------------------------------------------------------------------------------------
 
+# The Python to make the virtual environment with, nothing when there is none. Aidge 0.10.1 has wheels for 3.10 to 3.13.
 find_python() {
     local candidate
     for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.10}; do
-        if command -v "$candidate" >/dev/null && python_is_usable "$candidate"; then
+        if "$candidate" -c 'import sys, ensurepip, venv; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' \
+            2>/dev/null; then
             command -v "$candidate"
             return
         fi
     done
 }
 
-# install_packages PACKAGE...: installs what is missing of these, of the compiler's and of Python's.
-install_packages() {
-    local package compiler missing=""
-    command -v apt-get >/dev/null ||
-        die "there is no apt-get here: install g++, make, git, qemu-user, a RISC-V compiler (docs/troubleshooting.md) and" \
-            "Python 3.10 to 3.13, pip install -e '.[test]' and run aidge-gk7206 doctor"
-    compiler=$(choose_compiler)
-    [ -n "$(find_python)" ] || set -- "$@" python3 python3-venv
-    for package in "$@" $compiler; do
-        installed "$package" || missing="$missing $package"
-    done
-    if [ -n "$missing" ] || { [ -z "$compiler" ] && [ -z "${RISCV_TOOLCHAIN_ROOT:-}" ]; }; then
-        if [ "$(id -u)" -ne 0 ]; then
-            command -v sudo >/dev/null ||
-                die "these packages are missing, and there is no sudo: install as root$missing $compiler"
-            say "Installing packages needs sudo:$missing"
-            sudo -v || die "sudo was refused; these packages are missing:$missing"
-        fi
-        step "Reading the lists of packages" apt_get update
-        compiler=$(choose_compiler)
-        [ -n "$compiler" ] || [ -n "${RISCV_TOOLCHAIN_ROOT:-}" ] ||
-            die "apt has no RISC-V compiler that is new enough (gcc 13, clang 17): set RISCV_TOOLCHAIN_ROOT to one, or use" \
-                "Debian 12, Ubuntu 24.04 or newer"
-        missing=""
-        for package in "$@" $compiler; do
-            installed "$package" || missing="$missing $package"
-        done
-        # shellcheck disable=SC2086 # a list of names
-        [ -z "$missing" ] || step "Installing$missing" apt_get install --no-install-recommends $missing
-    fi
-}
-
-# ---- Python ----------------------------------------------------------------------------------------------------------
-
-# install_package EXTRA: the virtual environment, with this package and one of its extras, on the PATH.
+# install_package EXTRA: the virtual environment with this package and one of its extras, on the PATH.
 install_package() {
-    local extra=$1 python mark
-    python=$(find_python)
-    [ -n "$python" ] || die "no Python 3.10 to 3.13 with the modules venv and ensurepip (PYTHON=... names one)"
-    # A moved checkout or other requirements make another environment.
-    mark=$(printf '%s\n' "$ROOT" | cat - "$ROOT/pyproject.toml" | cksum)
-    if ! "$ROOT/.venv/bin/python" -c '' 2>/dev/null || [ ! -f "$ROOT/.venv/root-$(printf '%s' "$ROOT" | cksum | tr ' ' -)" ]; then
-        step "Making .venv with $python" "$python" -m venv --clear "$ROOT/.venv"
-        touch "$ROOT/.venv/root-$(printf '%s' "$ROOT" | cksum | tr ' ' -)"
+    local extra=$1 venv=$ROOT/.venv python wanted
+    # A moved checkout needs a new environment, other requirements another installation.
+    if ! "$venv/bin/python" -c '' 2>/dev/null || [ "$(cat "$venv/made-for" 2>/dev/null)" != "$venv" ]; then
+        python=$(find_python)
+        [ -n "$python" ] || die "no Python 3.10 to 3.13 with the modules venv and ensurepip: name one with PYTHON=..."
+        step "Making .venv with $python" "$python" -m venv --clear "$venv"
+        printf '%s\n' "$venv" >"$venv/made-for"
     fi
-    export VIRTUAL_ENV=$ROOT/.venv PATH=$ROOT/.venv/bin:$PATH
-    if [ "$(cat "$ROOT/.venv/installed-$extra" 2>/dev/null)" != "$mark" ]; then
-        step "Installing Python packages into .venv" python -m pip install --disable-pip-version-check -e "$ROOT[$extra]"
-        printf '%s\n' "$mark" >"$ROOT/.venv/installed-$extra"
+    export VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
+    wanted=$(cksum <"$ROOT/pyproject.toml")
+    if [ "$(cat "$venv/installed-$extra" 2>/dev/null)" != "$wanted" ]; then
+        step "Installing Python packages into .venv" python -m pip install --disable-pip-version-check -e "${ROOT}[$extra]"
+        printf '%s\n' "$wanted" >"$venv/installed-$extra"
     fi
 }
 
 # ---- XNNPACK ---------------------------------------------------------------------------------------------------------
 
-# Whether the cache holds a build that exports for an architecture will use.
-has_xnnpack() {
-    aidge-gk7206 doctor --json | python -c '
+# missing_xnnpack ARCH...: those for which the cache holds no build that an export would take.
+missing_xnnpack() {
+    { aidge-gk7206 doctor --json || true; } | python -c '
 import json, sys
-wanted = "XNNPACK " + sys.argv[1]
-sys.exit(not any(check["name"] == wanted and check["ok"] for check in json.load(sys.stdin)))' "$1"
+found = {check["name"] for check in json.load(sys.stdin) if check["ok"]}
+print(*(arch for arch in sys.argv[1:] if "XNNPACK " + arch not in found))' "$@"
 }
 
 # build_xnnpack ARCH...: builds XNNPACK where the cache has none.
@@ -168,17 +175,27 @@ build_xnnpack() {
     if [ -z "$source" ] && [ -n "${CI:-}" ]; then
         source=debian
     fi
-    for arch in "$@"; do
-        if has_xnnpack "$arch"; then
-            continue
-        fi
-        say "Building XNNPACK for $arch, which takes minutes, once"
-        if [ -n "$source" ]; then
-            aidge-gk7206 xnnpack build --arch "$arch" --from "$source" || die "there is no XNNPACK for $arch"
-        elif ! aidge-gk7206 xnnpack build --arch "$arch" --from github; then
-            say "GitHub did not give the pinned version: taking Debian's older one, whose RISC-V kernels are partly slower"
-            aidge-gk7206 xnnpack build --arch "$arch" --from debian || die "there is no XNNPACK for $arch"
+    for arch in $(missing_xnnpack "$@"); do
+        say "Building XNNPACK for $arch: minutes, and only once"
+        if [ -z "$source" ] && ! aidge-gk7206 xnnpack build --arch "$arch" --from github; then
+            say "The pinned version could not be had from GitHub: taking Debian's, of 2024, some RISC-V kernels of which are slower"
             source=debian
         fi
+        [ -z "$source" ] || aidge-gk7206 xnnpack build --arch "$arch" --from "$source" || die "there is no XNNPACK for $arch"
     done
+}
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+# set_up EXTRA ARCH...: everything for one of the package's extras, demo or test, and exports for these architectures.
+set_up() {
+    local extra=$1
+    shift
+    if [ "$extra" = test ]; then
+        install_packages "${PACKAGES[@]}" "${TEST_PACKAGES[@]}"
+    else
+        install_packages "${PACKAGES[@]}"
+    fi
+    install_package "$extra"
+    build_xnnpack "$@"
 }

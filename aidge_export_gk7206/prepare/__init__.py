@@ -28,13 +28,17 @@ from aidge_export_gk7206.prepare.kernel_graph import KernelGraph, Port, Tensor, 
 from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, finish, layer_name, rule_for
 from aidge_export_gk7206.prepare.to_aidge import to_aidge
 
+__all__ = ["load", "lower", "prepare", "to_aidge"]
+
 #: What suits every target: the K230's 128-bit vectors, four registers at a time, hold 16 floats.
 VECTOR_CHANNELS = 16
 
 Model = str | Path | onnx.ModelProto
 
 
-def prepare(model: Model, *, name: str | None = None, shapes: Mapping[str, Sequence[int]] | None = None) -> aidge_core.GraphView:
+def prepare(
+    model: Model, *, name: str | None = None, shapes: Mapping[str, Sequence[int]] | None = None
+) -> aidge_core.GraphView:
     """Reads an ONNX model and lowers it to the operators of ``export_xnnpack``.
 
     :param model: Path of an ONNX file, or the model itself.
@@ -65,7 +69,8 @@ def load(model: Model) -> ir.Model:
         proto = onnx.load(path)
         loaded = ir.from_proto(proto)
     except Exception as error:
-        raise ExportError(f"{path}: not an ONNX model ({_first_line(error)})", "check the file with onnx.checker") from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ExportError(f"{path}: not an ONNX model ({reason})", "check the file with onnx.checker") from error
     if not loaded.graph.outputs:
         raise ExportError(f"{path}: not an ONNX model (no outputs)", "check the file with onnx.checker")
     return loaded
@@ -131,7 +136,3 @@ def _default_name(model: Model) -> str:
     if isinstance(model, onnx.ModelProto):
         return model.graph.name or "model"
     return Path(model).stem
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: EPL-2.0
 """Kernel operators and the tensors between them: what a model is lowered to before it becomes an Aidge graph."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 Dims = tuple[int, ...]
@@ -125,7 +125,7 @@ class KernelGraph:
 
 def size(dims: Dims) -> int:
     """Number of elements."""
-    return int(np.prod(dims, dtype=np.int64))
+    return math.prod(dims)
 
 
 def plain(rank: int) -> Dims:
@@ -161,48 +161,43 @@ def reshaped_perm(source: Dims, target: Dims, perm: Dims) -> Dims | None:
     """
     if size(source) == 0:
         return None
-    groups: list[tuple[list[int], list[int]]] = []
-    i = j = 0
-    while i < len(source) or j < len(target):
-        left, right = [], []
-        a = b = 1
-        if i < len(source):
-            left.append(i)
-            a = source[i]
-            i += 1
-        if j < len(target):
-            right.append(j)
-            b = target[j]
-            j += 1
-        while a != b:
-            if a < b:
-                left.append(i)
-                a *= source[i]
-                i += 1
-            else:
-                right.append(j)
-                b *= target[j]
-                j += 1
-        groups.append((left, right))
     order = [axis for axis in perm if source[axis] != 1]
-    result: list[int] = []
     ones: list[int] = []
-    position = 0
-    by_first = {}
-    for left, right in groups:
+    by_first: dict[int, tuple[list[int], list[int]]] = {}
+    for left, right in _common_groups(source, target):
         solid = [axis for axis in left if source[axis] != 1]
         if solid:
             by_first[solid[0]] = (solid, right)
         else:
             ones += right
+    result: list[int] = []
+    position = 0
     while position < len(order):
-        entry = by_first.get(order[position])
-        if entry is None or order[position : position + len(entry[0])] != entry[0]:
+        solid, right = by_first.get(order[position], ([], []))
+        if not solid or order[position : position + len(solid)] != solid:
             return None
-        position += len(entry[0])
-        result += entry[1]
+        position += len(solid)
+        result += right
     # Axes of size 1 go where ONNX order has them, so that plain memory stays plain.
     for axis in ones:
         at = next((k for k, other in enumerate(result) if other > axis), len(result))
         result.insert(at, axis)
     return tuple(result)
+
+
+def _common_groups(source: Dims, target: Dims) -> list[tuple[list[int], list[int]]]:
+    """The smallest runs of axes of two shapes that hold as many elements as each other."""
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(source) or j < len(target):
+        left, right = list(range(i, min(i + 1, len(source)))), list(range(j, min(j + 1, len(target))))
+        i, j = i + len(left), j + len(right)
+        while (a := math.prod(source[k] for k in left)) != (b := math.prod(target[k] for k in right)):
+            if a < b:
+                left.append(i)
+                i += 1
+            else:
+                right.append(j)
+                j += 1
+        groups.append((left, right))
+    return groups

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: EPL-2.0
 """Element-wise operators, activations, and what can be folded into the layer before."""
 
+from typing import Any
+
 import numpy as np
 import onnx_ir as ir
 
 from aidge_export_gk7206.prepare.kernel_graph import Array, Op, Value, permuted, size
-from aidge_export_gk7206.prepare.lower_convolution import NO_ACTIVATION, constant
+from aidge_export_gk7206.prepare.lower_convolution import constant
 from aidge_export_gk7206.prepare.lowering import INFINITY, Lowering, Unsupported, lowers
 
 # Operators that can bound their own output.
@@ -24,7 +26,7 @@ _WEIGHTED = ("XnnConvolution", "XnnDeconvolution", "XnnFullyConnected")
 # ---- one operand ---------------------------------------------------------------------------------------------------
 
 
-def unary(low: Lowering, node: ir.Node, source: Value, target: Value, op: str, **attrs: float) -> None:
+def unary(low: Lowering, node: ir.Node, source: Value, target: Value, op: str, **attrs: Any) -> None:
     """Emits an element-wise function in whichever form the source is at hand."""
     form = low.natural(source)
     dims = permuted(source.shape, form.perm)
@@ -36,6 +38,7 @@ def unary(low: Lowering, node: ir.Node, source: Value, target: Value, op: str, *
 _UNARY = {
     "Abs": "abs",
     "Ceil": "ceiling",
+    "Erf": "erf",
     "Exp": "exp",
     "Floor": "floor",
     "HardSwish": "hardswish",
@@ -43,6 +46,7 @@ _UNARY = {
     "Neg": "negate",
     "Round": "bankers_rounding",
     "Sigmoid": "sigmoid",
+    "Softplus": "softplus",
     "Sqrt": "square_root",
     "Tanh": "tanh",
 }
@@ -73,9 +77,7 @@ def gelu(low: Lowering, node: ir.Node) -> None:
 
 @lowers("Reciprocal")
 def reciprocal(low: Lowering, node: ir.Node) -> None:
-    one = low.temporary("one", ())
-    one.constant = np.float32(1.0).reshape(())
-    binary(low, node, one, low.value(node.inputs[0]), low.value(node.outputs[0]), "divide")
+    binary(low, node, low.scalar(1.0), low.value(node.inputs[0]), low.value(node.outputs[0]), "divide")
 
 
 @lowers("Relu")
@@ -96,22 +98,19 @@ def clip(low: Lowering, node: ir.Node) -> None:
 
 def bound(low: Lowering, node: ir.Node, source: Value, target: Value, lower: float, upper: float) -> None:
     """Limits a value: inside the operator that computes it where that can do it, by a clamp otherwise."""
-    if lower > upper:
-        # ONNX gives `upper` for everything, XNNPACK refuses the bounds.
-        lower = upper
+    # Where they cross, ONNX gives `upper` for everything.
+    lower = min(lower, upper)
     op = low.sole_producer(source, *_BOUNDED)
     if op is not None and _unbounded(op) and lower < upper:
         op.attrs.update(activation_min=lower, activation_max=upper)
         op.absorb(node.op_type)
         low.alias(source, target, source.forms)
         return
-    if lower == upper:
-        raise Unsupported(f"equal bounds ({lower})")
     unary(low, node, source, target, "clamp", activation_min=lower, activation_max=upper)
 
 
 def _unbounded(op: Op) -> bool:
-    return op.attrs["activation_min"] == -INFINITY and op.attrs["activation_max"] == INFINITY
+    return bool(op.attrs["activation_min"] == -INFINITY and op.attrs["activation_max"] == INFINITY)
 
 
 @lowers("HardSigmoid")
@@ -121,20 +120,6 @@ def hard_sigmoid(low: Lowering, node: ir.Node) -> None:
     scaled = low.temporary(f"{target.name}_scaled", source.shape)
     _with_scalar(low, node, source, scaled, "multiply", alpha)
     _with_scalar(low, node, scaled, target, "add", beta, lower=0.0, upper=1.0)
-
-
-@lowers("Softplus")
-def softplus(low: Lowering, node: ir.Node) -> None:
-    """``max(x, 0) + log(1 + exp(-|x|))``, which neither overflows nor loses small values."""
-    source, target = low.value(node.inputs[0]), low.value(node.outputs[0])
-    steps = [low.temporary(f"{target.name}_{i}", source.shape) for i in range(6)]
-    unary(low, node, source, steps[0], "abs")
-    unary(low, node, steps[0], steps[1], "negate")
-    unary(low, node, steps[1], steps[2], "exp")
-    _with_scalar(low, node, steps[2], steps[3], "add", 1.0)
-    unary(low, node, steps[3], steps[4], "log")
-    unary(low, node, source, steps[5], "clamp", activation_min=0.0, activation_max=INFINITY)
-    binary(low, node, steps[5], steps[4], target, "add")
 
 
 @lowers("Swish")
@@ -160,9 +145,7 @@ def _with_scalar(
     lower: float = -INFINITY,
     upper: float = INFINITY,
 ) -> None:
-    value = low.temporary("scalar", ())
-    value.constant = np.float32(scalar).reshape(())
-    binary(low, node, source, value, target, op, lower, upper)
+    binary(low, node, source, low.scalar(scalar), target, op, lower, upper)
 
 
 # ---- two operands --------------------------------------------------------------------------------------------------

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: EPL-2.0
 """Softmax and the normalisations that depend on the data."""
 
-import numpy as np
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import Array, Dims, Value, permuted, size
+from aidge_export_gk7206.prepare.kernel_graph import Dims, Value, permuted, size
 from aidge_export_gk7206.prepare.lower_elementwise import affine, binary, unary
 from aidge_export_gk7206.prepare.lower_pooling import reduce
 from aidge_export_gk7206.prepare.lowering import Lowering, lowers
@@ -83,13 +82,7 @@ def _normalize(
     binary(low, node, source, mean, centred, "subtract")
     unary(low, node, centred, squares, "square")
     reduce(low, node, squares, variance, "mean", axes, keep=True)
-    binary(low, node, variance, _scalar(low, epsilon), shifted, "add")
+    binary(low, node, variance, low.scalar(epsilon), shifted, "add")
     unary(low, node, shifted, deviation, "square_root")
     binary(low, node, centred, deviation, target, "divide")
 
-
-def _scalar(low: Lowering, number: float) -> Value:
-    value = low.temporary("scalar", ())
-    array: Array = np.float32(number).reshape(())
-    value.constant = array
-    return value

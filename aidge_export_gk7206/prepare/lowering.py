@@ -28,7 +28,7 @@ from aidge_export_gk7206.prepare.small_layers import close_gaps
 INFINITY = float("inf")
 
 
-class Unsupported(Exception):
+class Unsupported(Exception):  # noqa: N818 - it is caught, never shown
     """No kernel operator serves this node; the message says why."""
 
 
@@ -74,13 +74,14 @@ class Lowering:
         if source not in self._values:
             constant = None if source.const_value is None else source.const_value.numpy()
             shape = source.shape if constant is None else ir.Shape(constant.shape)
-            if shape is None or not all(isinstance(dim, int) for dim in shape):
+            dims = () if shape is None else tuple(dim for dim in shape if isinstance(dim, int))
+            if shape is None or len(dims) != len(shape):
                 raise Unsupported(f"the shape of '{source.name}' is not known ({shape})")
             if constant is None and source.dtype not in (ir.DataType.FLOAT, None):
                 raise Unsupported(f"'{source.name}' is {source.dtype}, only float32 is supported")
             self._values[source] = Value(
                 source.name or "",
-                tuple(int(dim) for dim in shape),
+                dims,
                 len(source.uses()) + (source in self._outputs),
                 constant,
             )
@@ -177,12 +178,11 @@ class Lowering:
 
     # ---- results -------------------------------------------------------------------------------------------------
 
-    def emit(
-        self, node: ir.Node, type_: str, inputs: list[Tensor], shape: Dims, /, *, origin: str | None = None, **attrs: Any
-    ) -> Tensor:
-        """Adds a kernel operator with one output and returns that."""
+    def emit(self, node: ir.Node, type_: str, inputs: list[Tensor], shape: Dims, /, **attrs: Any) -> Tensor:
+        """Adds a kernel operator with one output and returns that; ``origin`` names the ONNX operators it serves."""
         tensor = Tensor(tuple(int(dim) for dim in shape))
-        self.ops.append(Op(type_, inputs, [tensor], attrs, layer_name(node), origin or node.op_type))
+        origin = attrs.pop("origin", node.op_type)
+        self.ops.append(Op(type_, inputs, [tensor], attrs, layer_name(node), origin))
         return tensor
 
     def define(self, target: ir.Value | Value, tensor: Tensor, perm: Dims) -> None:
@@ -193,6 +193,10 @@ class Lowering:
     def temporary(self, name: str, shape: Dims) -> Value:
         """A value that the ONNX model does not have, for rules that work in several steps."""
         return Value(name, shape)
+
+    def scalar(self, number: float) -> Value:
+        """A constant without axes."""
+        return Value("scalar", (), constant=np.full((), number, np.float32))
 
     def alias(self, source: Value, target: Value, forms: list[Form]) -> None:
         """Gives a value forms that are another value's bytes."""

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import aidge_core
 import numpy as np
 
-from aidge_export_gk7206.report import PORTS
 from aidge_export_gk7206.prepare.kernel_graph import Dims, KernelGraph, Op, Tensor
+from aidge_export_gk7206.report import PORTS
 
 
 def describe_ports(kernels: KernelGraph) -> str:
     """Inputs and outputs of the model as JSON, in the form that export.json has them."""
-    return json.dumps({"inputs": [p.describe() for p in kernels.inputs], "outputs": [p.describe() for p in kernels.outputs]})
+    sides = {"inputs": kernels.inputs, "outputs": kernels.outputs}
+    return json.dumps({side: [port.describe() for port in ports] for side, ports in sides.items()})
 
 
 def to_aidge(kernels: KernelGraph) -> aidge_core.GraphView:

@@ -61,7 +61,7 @@ def window_of(low: Lowering, node: ir.Node, source: Dims, kernel: Dims, target: 
     :param source: Shape of the input, ONNX order.
     :param kernel: Sizes of the kernel's spatial axes.
     :param target: Shape of the output where ``ceil_mode`` may have enlarged it.
-    :raises Unsupported: More than two spatial axes.
+    :raises Unsupported: More than two spatial axes, or a window that holds nothing of the input.
     """
     spatial = len(kernel)
     if spatial not in (1, 2) or len(source) != spatial + 2:
@@ -83,7 +83,10 @@ def window_of(low: Lowering, node: ir.Node, source: Dims, kernel: Dims, target: 
     overhang = [0] * spatial
     if target is not None:
         for axis in range(spatial):
-            needed = (target[2 + axis] - 1) * stride[axis] + reach[axis]
+            start = (target[2 + axis] - 1) * stride[axis]
+            if start >= source[2 + axis] + pads[axis]:
+                raise Unsupported("ceil_mode with a last window in the padding alone, which ONNX before opset 22 leaves open")
+            needed = start + reach[axis]
             overhang[axis] = max(needed - (source[2 + axis] + pads[axis] + pads[spatial + axis]), 0)
     if spatial == 1:
         pads = [0, pads[0], 0, pads[1]]

@@ -16,6 +16,7 @@ from aidge_core.export_utils import ExportNodeCpp
 from aidge_export_gk7206 import parameters
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.xnnpack.kernel import kernel_of, layer_name
 
 
 class LayerCall(str):
@@ -48,7 +49,10 @@ class LayerCall(str):
         run: str = "",
     ) -> "LayerCall":
         declarations, statements = declarations or [], statements or []
-        body = [f"// {comment}", *declarations, *statements, *([f"if (!{run}) {{ return; }}"] if run else [])]
+        body = [f"// {comment}", *declarations, *statements]
+        if run:
+            # Aidge's forward function has no way to tell a failure, and its callers would use outputs that are none.
+            body.append(f"if (!export_xnnpack::start() || !{run}) {{ std::exit(EXIT_FAILURE); }}")
         call = super().__new__(cls, "\n    ".join(body))
         call.comment, call.profile_entry = comment, profile_entry
         call.declarations, call.statements, call.prepare, call.run = declarations, statements, prepare, run
@@ -107,6 +111,7 @@ class XnnNode(ExportNodeCpp):
 
     A subclass names its C++ context, its template, and fills the template's variables in :meth:`configure`.
 
+    :ivar kernel: The kernel operator that the node is.
     :cvar context: C++ class in runtime/xnnpack; its configuration struct is called ``<context>Config``.
     :cvar header: Header of that class, relative to ``dnn/include``.
     :cvar template: File in templates/xnnpack that renders the layer's header.
@@ -122,15 +127,18 @@ class XnnNode(ExportNodeCpp):
         self, node: aidge_core.Node, mem_info: list[dict[str, Any]], instance_count: int | None = None
     ) -> None:
         super().__init__(node, mem_info, instance_count)
-        # Aidge has put the dims of its tensors in place of the operator's own in_dims and out_dims.
-        self.attributes.update(self.operator.attr.dict() if self.operator.attr is not None else {})
+        self.kernel = kernel_of(node)
+        # Aidge has put the dims of its tensors in place of the kernel's own in_dims and out_dims.
+        self.attributes.update(self.kernel.attrs)
+        self.attributes["in_name"] = [self.attributes["in_name"][index] for index in self.kernel.inputs]
+        self.inputs = [self.inputs[index] for index in self.kernel.inputs]
         self.config_template = str(asset("templates", "xnnpack", self.template))
         self.config_extension = "hpp"
-        self.include_list = []
-        self.kernels_to_copy = []
+        self.include_list: list[str] = []
+        self.kernels_to_copy: list[dict[str, Any]] = []
         self.parameters: dict[str, npt.NDArray[np.float32]] = {}
         self.mem_info = mem_info
-        layer = str(self.attributes.get("layer") or node.name())
+        layer = str(self.attributes.get("layer") or layer_name(node))
         origin = str(self.attributes.get("origin") or node.type())
         self.attributes.update(
             layer=layer,
@@ -173,10 +181,12 @@ class XnnNode(ExportNodeCpp):
 
     def constant(self, index: int) -> npt.NDArray[np.float32] | None:
         """Values of a constant input, None when the input is absent or computed."""
+        if index in self.kernel.constants:
+            return np.asarray(self.kernel.constants[index](), dtype=np.float32)
         parent = self.inputs[index] if index < len(self.inputs) else None
         if parent is None or parent.type() != "Producer":
             return None
-        return np.asarray(self.operator.get_input(index), dtype=np.float32)
+        return np.asarray(self.operator.get_input(self.kernel.inputs[index]), dtype=np.float32)
 
     def add_parameter(self, role: str, array: npt.NDArray[np.float32]) -> str:
         """Makes an array part of the program and returns its C symbol."""
@@ -187,7 +197,8 @@ class XnnNode(ExportNodeCpp):
     def input_stride(self, index: int, dense: int) -> int:
         """Elements from one pixel of an input to the next; ``dense`` where nothing was planned."""
         strides = self.mem_info[0].get("input_strides", []) if self.mem_info else []
-        return int(strides[index] if index < len(strides) else 0) or dense
+        source = self.kernel.inputs[index]
+        return int(strides[source] if source < len(strides) else 0) or dense
 
     def output_stride(self, index: int, dense: int) -> int:
         """Elements from one pixel of an output to the next; ``dense`` where nothing was planned."""
@@ -208,7 +219,7 @@ class XnnNode(ExportNodeCpp):
 
     def run_outputs(self) -> list[str]:
         """C++ expressions of the pointers that ``run()`` writes."""
-        return [str(name) for name in self.attributes["out_name"]]
+        return [str(name) for name in self.attributes["out_name"][: self.kernel.outputs]]
 
     def run_arguments(self, inputs: list[str], outputs: list[str]) -> str:
         """Arguments of ``run()``: by default the inputs, then the outputs."""
@@ -252,4 +263,4 @@ def _is_fixed(parent: aidge_core.Node) -> bool:
     """Whether the pointer to a node's output is known before the first call."""
     if parent.type() == "Producer":
         return True
-    return bool(parent.get_operator().backend() == "export_xnnpack" and parent.type() != "XnnInput")
+    return bool(parent.get_operator().backend() == "export_xnnpack" and kernel_of(parent).type != "XnnInput")

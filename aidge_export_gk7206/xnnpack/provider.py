@@ -108,7 +108,8 @@ def _compile(arch: str, sources: Sources, work: Path, jobs: int, progress: Progr
         shutil.rmtree(work)
         _configure(arch, sources, work)
     progress.step(f"Compiling XNNPACK for {arch} with {jobs} jobs ...")
-    command = [require_tool("cmake"), "--build", str(work), "--target", "stage", "--parallel", str(jobs)]
+    # Not through cmake --build, which would leave ninja running when it is ended.
+    command = [require_tool("ninja"), "-C", str(work), "-j", str(jobs), "stage"]
     log = work / "build.log"
     with (
         log.open("w", encoding="utf-8") as file,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 
 #include "network.hpp"
@@ -47,6 +48,15 @@ inline void release(void* /*context*/, void* pointer) {
 inline void start() {
     static const xnn_allocator allocator = {nullptr, allocate, reallocate, release, allocate_aligned, release};
     must(xnn_initialize(&allocator), "initialize");
+}
+
+/// Some numbers between -1 and 1.
+inline void fill(float* values, std::size_t count) {
+    std::uint32_t state = 1;
+    for (std::size_t i = 0; i < count; ++i) {
+        state = state * 1664525U + 1013904223U;
+        values[i] = static_cast<float>(state >> 8) * 0x1p-23F - 1.0F;
+    }
 }
 
 inline void* workspace(std::size_t bytes) {

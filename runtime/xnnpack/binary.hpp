@@ -12,7 +12,7 @@ namespace export_xnnpack {
 
 struct BinaryConfig {
     const char* layer;
-    xnn_binary_operator function;
+    xnn_binary_operator function;  ///< pow has no vector kernel in any version, prelu none on RISC-V in 2024
     Dims a;
     Dims b;
     Activation activation;

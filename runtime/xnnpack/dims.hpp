@@ -36,8 +36,11 @@ void for_each_row(const Dims& dims, Visit visit) {
     for (; rows > 0; --rows) {
         visit(position);
         // Counts like an odometer.
-        for (std::size_t axis = max_rank - 1; axis-- > 0 && ++position[axis] == dims[axis];) {
-            position[axis] = 0;
+        for (std::size_t axis = max_rank - 1; axis > 0; --axis) {
+            if (++position[axis - 1] < dims[axis - 1]) {
+                break;
+            }
+            position[axis - 1] = 0;
         }
     }
 }

@@ -26,7 +26,7 @@ inline const char* status_name(xnn_status status) {
     }
 }
 
-/// Records and prints a failure.
+/// Records a failure.
 /// \param layer Name of the layer in the model.
 /// \param type  Operator that failed, e.g. "convolution".
 /// \param step  What was being done: "create", "reshape", "setup" or "run".
@@ -45,7 +45,6 @@ inline bool fail(const char* layer, const char* type, const char* step, xnn_stat
     }
     std::snprintf(last_error, sizeof last_error, "layer '%s': %s: %s failed: %s (dims %s)", layer, type, step,
                   status_name(status), text);
-    std::fprintf(stderr, "%s\n", last_error);
     return false;
 }
 

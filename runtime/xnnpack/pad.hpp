@@ -79,19 +79,20 @@ private:
         const Dims strides = dense_strides(config_.input);
         const std::size_t begin = config_.before[row];
         const std::size_t end = begin + config_.input[row];
+        float* to = output;
         for_each_row(padded, [&](const Dims& position) {
             const float* from = input;
             for (std::size_t axis = 0; axis < row; ++axis) {
                 from += source(axis, position[axis]) * strides[axis];
             }
             for (std::size_t i = 0; i < begin; ++i) {
-                output[i] = from[source(row, i)];
+                to[i] = from[source(row, i)];
             }
-            std::memcpy(output + begin, from, config_.input[row] * sizeof(float));
+            std::memcpy(to + begin, from, config_.input[row] * sizeof(float));
             for (std::size_t i = end; i < padded[row]; ++i) {
-                output[i] = from[source(row, i)];
+                to[i] = from[source(row, i)];
             }
-            output += padded[row];
+            to += padded[row];
         });
     }
 

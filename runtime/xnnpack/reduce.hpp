@@ -96,6 +96,7 @@ private:
         const Dims strides = dense_strides(kept);
         std::fill_n(output, strides[0] * kept[0], identity);
         const std::size_t count = config_.input[max_rank - 1];
+        const float* from = input;
         for_each_row(config_.input, [&](const Dims& position) {
             float* to = output;
             for (std::size_t axis = 0; axis < max_rank; ++axis) {
@@ -104,15 +105,15 @@ private:
             if (config_.reduced[max_rank - 1]) {
                 float value = *to;
                 for (std::size_t i = 0; i < count; ++i) {
-                    value = combine(value, input[i]);
+                    value = combine(value, from[i]);
                 }
                 *to = value;
             } else {
                 for (std::size_t i = 0; i < count; ++i) {
-                    to[i] = combine(to[i], input[i]);
+                    to[i] = combine(to[i], from[i]);
                 }
             }
-            input += count;
+            from += count;
         });
     }
 

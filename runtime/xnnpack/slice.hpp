@@ -67,6 +67,7 @@ private:
         const Dims strides = dense_strides(config_.input);
         const std::size_t count = config_.sizes[max_rank - 1];
         const std::ptrdiff_t step = config_.steps[max_rank - 1];
+        float* to = output;
         for_each_row(config_.sizes, [&](const Dims& position) {
             const float* from = input;
             for (std::size_t axis = 0; axis < max_rank; ++axis) {
@@ -75,13 +76,13 @@ private:
                 from += at * static_cast<std::ptrdiff_t>(strides[axis]);
             }
             if (step == 1) {
-                std::memcpy(output, from, count * sizeof(float));
+                std::memcpy(to, from, count * sizeof(float));
             } else {
                 for (std::size_t i = 0; i < count; ++i) {
-                    output[i] = from[static_cast<std::ptrdiff_t>(i) * step];
+                    to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
                 }
             }
-            output += count;
+            to += count;
         });
     }
 

@@ -77,7 +77,8 @@ inline UnaryLoop loop_of(UnaryFunction function) {
     }
 }
 
-/// Input and output may be the same when their strides are.
+/// Input and output may be the same when their strides are. What clamp makes of NaN depends on the processor: NaN on
+/// x86, a bound on RISC-V. A bound of 0 may give -0.
 class Unary : Operator {
 public:
     explicit constexpr Unary(const UnaryConfig& config) : Operator(config.layer, "unary"), config_(config) {}

@@ -38,7 +38,6 @@ bool check(const char* name, const Case& t, bool average) {
     const auto x = kernel_check::input(in.batch * in.height * in.width, in.channels, in.channels + t.input_gap);
     auto y = kernel_check::output(out.batch * out.height * out.width, in.channels, in.channels + t.output_gap);
     auto want = kernel_check::output(y.count, in.channels, in.channels);
-
     for (std::size_t p = 0; p < want.count; ++p) {
         const std::size_t n = p / (out.height * out.width);
         const std::size_t oy = p / out.width % out.height;
@@ -61,7 +60,6 @@ bool check(const char* name, const Case& t, bool average) {
                     ++count;
                 }
             }
-
             const float mean = count == 0 ? 0.0F : static_cast<float>(sum / static_cast<double>(count));
             want.at(p, c) = kernel_check::clamped(average ? mean : largest, t.activation.min, t.activation.max);
         }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from aidge_export_gk7206.xnnpack.operators.deconvolution import fitted
 from aidge_export_gk7206.xnnpack.operators.matmul import merged
 from aidge_export_gk7206.xnnpack.packing import pad_channels, padded_channels
 
@@ -52,3 +53,26 @@ def test_padding_appends_zeros() -> None:
 )
 def test_leading_axes_merge(a: list[int], b: list[int], expected: tuple[list[int], list[int]]) -> None:
     assert merged(a, b) == expected
+
+
+def transposed(kernel: list[int], stride: int, dilation: int, end: int, adjustment: int) -> list[int]:
+    """Transposed convolution of one axis."""
+    x = [2, 3, 5]
+    size = (len(x) - 1) * stride + (len(kernel) - 1) * dilation + 1
+    out = [0] * (size + adjustment)
+    for i, value in enumerate(x):
+        for k, weight in enumerate(kernel):
+            out[i * stride + k * dilation] += value * weight
+    return out[: len(out) - end]
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dilation", [1, 2, 4])
+@pytest.mark.parametrize("end", [0, 1, 3])
+@pytest.mark.parametrize("adjustment", [0, 1, 2, 3, 5])
+def test_output_padding_becomes_what_xnnpack_takes(stride: int, dilation: int, end: int, adjustment: int) -> None:
+    taps, cut, added = fitted(stride, dilation, end, adjustment)
+    assert 0 <= added < stride
+    assert cut >= 0
+    expected = transposed([7, 11], stride, dilation, end, adjustment)
+    assert transposed([7, 11] + [0] * taps, stride, dilation, cut, added) == expected

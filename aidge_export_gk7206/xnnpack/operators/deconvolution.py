@@ -2,6 +2,7 @@
 """2-D transposed convolution: strided, dilated, grouped."""
 
 import numpy as np
+import numpy.typing as npt
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.library import ANY_LAYOUT, ExportLibXNNPack
@@ -34,30 +35,49 @@ class Deconvolution(XnnNode):
             output_stride=self.output_stride(0, channels),
         )
 
-    def _fit(self, weights: np.ndarray) -> np.ndarray:
+    def _fit(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Brings the sizes into the form that XNNPACK takes, and the weights with them."""
-        kernel, stride, dilation = (list(self.attr(name)) for name in ("kernel", "stride", "dilation"))
-        pads, adjustment = list(self.attr("pads")), list(self.attr("adjustment"))
+        sizes = {name: list(self.attr(name)) for name in ("kernel", "stride", "pads", "adjustment")}
         for axis in range(2):
-            input_size, output_size = self.attr("in_dims")[1 + axis], self.attr("out_dims")[1 + axis]
-            if input_size == 1:
-                # There is nothing to stride over, and outputs smaller than the stride are not safe with XNNPACK.
-                stride[axis] = 1
-            if adjustment[axis] >= stride[axis]:
-                # Appending is the same as cropping less, and as a kernel with zeros at its end.
-                shared = min(adjustment[axis], pads[2 + axis])
-                adjustment[axis] -= shared
-                pads[2 + axis] -= shared
-                if adjustment[axis] >= stride[axis]:
-                    taps = -(-adjustment[axis] // dilation[axis])
-                    weights = np.pad(weights, [(0, taps if i == 1 + axis else 0) for i in range(4)])
-                    kernel[axis] += taps
-                    pads[2 + axis] = taps * dilation[axis] - adjustment[axis]
-                    adjustment[axis] = 0
-            if output_size < stride[axis]:
+            stride, dilation = sizes["stride"][axis], self.attr("dilation")[axis]
+            output_size = self.attr("out_dims")[1 + axis]
+            if output_size < stride and self.attr("in_dims")[1 + axis] == 1:
+                stride = 1  # there is nothing to stride over
+            taps, end, adjustment = fitted(stride, dilation, sizes["pads"][2 + axis], sizes["adjustment"][axis])
+            if output_size < stride:  # XNNPACK of 2024 would write past its end
                 raise ExportError(
                     f"layer '{self.attributes['layer']}' ({self.attributes['origin']}): the output, {output_size} "
-                    f"pixels, is smaller than the stride, {stride[axis]}"
+                    f"pixels, is smaller than the stride, {stride}",
+                    "crop less",
                 )
-        self.attributes.update(kernel=kernel, stride=stride, pads=pads, adjustment=adjustment)
+            weights = np.pad(weights, [(0, taps if i == 1 + axis else 0) for i in range(4)])
+            sizes["kernel"][axis] += taps
+            sizes["stride"][axis], sizes["pads"][2 + axis], sizes["adjustment"][axis] = stride, end, adjustment
+        self.attributes.update(sizes)
         return weights
+
+
+def fitted(stride: int, dilation: int, end: int, adjustment: int) -> tuple[int, int, int]:
+    """One axis in the form that XNNPACK takes: an adjustment below the stride.
+
+    :param stride: Stride.
+    :type stride: int
+    :param dilation: Distance of the kernel's taps.
+    :type dilation: int
+    :param end: Pixels cut off the end of the output.
+    :type end: int
+    :param adjustment: Pixels added to the end of the output.
+    :type adjustment: int
+    :return: Zeros to append to the kernel, pixels to cut off, pixels to add.
+    :rtype: tuple[int, int, int]
+    """
+    if adjustment < stride:
+        return 0, end, adjustment
+    # Adding is the same as cutting off less,
+    shared = min(adjustment, end)
+    adjustment, end = adjustment - shared, end - shared
+    if adjustment < stride:
+        return 0, end, adjustment
+    # or as a kernel that ends with zeros.
+    taps = -(-adjustment // dilation)
+    return taps, taps * dilation - adjustment, 0

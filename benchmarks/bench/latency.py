@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Latency on this machine, against a bare chain of XNNPACK operators, a stock export and ONNX Runtime."""
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.contenders import HOST, Work
+from bench.machine import PROGRAMS, CommandError
+from bench.results import Figure, UnavailableError
+from bench.workers import Timing, compare, ratio
+
+CHAIN = "latency, export / bare chain of XNNPACK operators"
+STOCK = "latency, stock export_cpp / export"
+RUNTIME = "latency, export / ONNX Runtime on one thread"
+TIMES = "latency of the export"
+
+_CHAIN_LIMITS = {"resnet18": 1.05, "mobilenetv2_224": 1.05, "lenet": 1.1}
+#: The CNNs among the models; the others are told, not judged.
+_CNNS = frozenset(
+    "lenet lenet_softmax resnet8 resnet18 mobilenetv1_025_96 mobilenetv2_224 dscnn unet unet_tconv tinyyolo yolo "
+    "senet".split()
+)
+
+
+def measure(work: Work, models: Sequence[Path], core: int, rounds: int, peers: Sequence[str]) -> list[Figure]:
+    """Latency of every model.
+
+    :param peers: What to compare with: ``"chain"``, ``"stock"``, ``"onnxruntime"``.
+    """
+    figures: list[Figure] = []
+    against_runtime: list[float] = []
+    for model in models:
+        commands: dict[str, list[str | Path]] = {}
+        absent: dict[str, str] = {}
+        commands["export"] = [work.export_program(model, "host", HOST) / "harness", "serve"]
+        for peer in peers:
+            try:
+                commands[peer] = _command(work, peer, model)
+            except (UnavailableError, CommandError) as reason:
+                absent[peer] = str(reason)
+        timings = compare(commands, core, rounds)
+        print(f"{model.stem}: " + _times(timings), file=sys.stderr, flush=True)
+        figures += _figures(model.stem, timings, absent)
+        if "onnxruntime" in timings:
+            against_runtime.append(ratio(timings["export"], timings["onnxruntime"]))
+    if against_runtime:
+        mean = math.exp(sum(map(math.log, against_runtime)) / len(against_runtime))
+        figures.append(Figure(RUNTIME, f"geometric mean of {len(against_runtime)}", mean, limit=1.0))
+    return figures
+
+
+def _command(work: Work, peer: str, model: Path) -> list[str | Path]:
+    if peer == "onnxruntime":
+        return [sys.executable, PROGRAMS.parent / "ort_worker.py", model]
+    program = work.chain_program(model) if peer == "chain" else work.stock_program(model, HOST)
+    return [program / "harness", "serve"]
+
+
+def _figures(name: str, timings: dict[str, Timing], absent: dict[str, str]) -> list[Figure]:
+    ours = timings["export"]
+    note = _times(timings)
+    figures = [Figure(TIMES, name, ours.median, "ms", note=f"best {ours.best:.4g} ms")]
+    for peer, what in (("chain", CHAIN), ("stock", STOCK), ("onnxruntime", RUNTIME)):
+        limit = {"chain": _CHAIN_LIMITS.get(name), "stock": 2.7 if name in _CNNS else None}.get(peer)
+        better = ">=" if peer == "stock" else "<="
+        if peer in absent:
+            figures.append(
+                Figure(what, name, None, limit=limit, better=better, note=absent[peer].splitlines()[0][:150])
+            )
+        elif peer in timings:
+            other = timings[peer]
+            value = ratio(other, ours) if peer == "stock" else ratio(ours, other)
+            figures.append(Figure(what, name, value, limit=limit, better=better, note=note))
+    return figures
+
+
+def _times(timings: dict[str, Timing]) -> str:
+    return ", ".join(f"{name} {timing.median:.4g}" for name, timing in timings.items()) + " ms"

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Exports, compiles and runs the bundles of all operator tests that were selected, before the first of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from support.bundle import Branch, Bundle, BundleRun
+from support.cases import Case
+from support.missing import need_build_tools, need_program
+from support.projects import RUNNERS
+from support.sharing import once, shared_folder
+
+#: Branches of one model; more make fewer, larger programs.
+BUNDLE_SIZE = 120
+
+
+class Bundles:
+    """The bundles of a test run."""
+
+    def __init__(self, folder: Path, items: list[pytest.Item]) -> None:
+        self._where: dict[tuple[str, str, str, str], BundleRun] = {}
+        self._runs: list[BundleRun] = []
+        groups: dict[tuple[str, int, str], dict[tuple[str, str], Branch]] = {}
+        for item in items:
+            parameters = getattr(getattr(item, "callspec", None), "params", {})
+            case = parameters.get("case")
+            if isinstance(case, Case) and isinstance(item, pytest.Function):
+                form, target = parameters["form"], RUNNERS[parameters["runner"]]
+                key = (item.module.__name__, case.opset, target)
+                groups.setdefault(key, {})[case.name, form] = (case, form)
+        for (module, opset, target), branches in groups.items():
+            everything = list(branches.values())
+            for start in range(0, len(everything), BUNDLE_SIZE):
+                part = everything[start : start + BUNDLE_SIZE]
+                run = BundleRun(folder / f"{module}-{opset}-{start // BUNDLE_SIZE}-{target}", Bundle(opset, part), target)
+                self._runs.append(run)
+                for case, form in part:
+                    self._where[module, case.name, form, target] = run
+
+    def targets(self) -> set[str]:
+        return {key[3] for key in self._where}
+
+    def work(self) -> None:
+        """Does what no other process has done."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda run: once(run.folder, lambda _: run.work()), self._runs))
+
+    def check(self, module: str, case: Case, form: str, runner: str) -> None:
+        """Compares a branch with the reference."""
+        self._where[module, case.name, form, RUNNERS[runner]].check((case, form), runner)
+
+
+@pytest.fixture(scope="session")
+def bundles(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundles]:
+    """All bundles, run."""
+    found = Bundles(shared_folder(tmp_path_factory) / "operators", request.session.items)
+    for target in found.targets():
+        need_build_tools(target)
+    if "k230" in found.targets():
+        need_program("qemu-riscv64", "qemu-user")
+    found.work()
+    yield found

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Operator tests: what one is, and the test function that runs a list of them.
+
+Compiling a project takes seconds, so the cases of a module share one: a model with a branch for each (bundle.py). Every
+case is tried in several forms, since what an operator is made of depends on where its input comes from.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from support.graphs import Graph
+from support.projects import RUNNERS
+
+#: How the input of a case comes: as ONNX has it, channels last, or from a convolution (or Gemm) with another behind.
+FORMS = ("plain", "last", "chained")
+
+Build = Callable[[Graph, str], "str | list[str]"]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One operator, or a few.
+
+    :ivar name: Unique in its module.
+    :ivar shape: Of the input.
+    :ivar build: Adds nodes to a graph; given the name of the input, returns the name of the output, or several.
+    :ivar opset: Of the model.
+    :ivar low: Smallest input value.
+    :ivar high: Largest input value.
+    :ivar tolerance: Times the usual one, 1e-5 * max(1, largest reference value).
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    build: Build
+    opset: int = 17
+    low: float = -3.0
+    high: float = 3.0
+    tolerance: float = 1.0
+    forms: tuple[str, ...] = FORMS
+
+    @property
+    def seed(self) -> int:
+        return zlib.crc32(self.name.encode())
+
+    def usable_forms(self) -> list[str]:
+        """Those that the rank of the input allows."""
+        possible = {2: ("plain", "chained"), 3: FORMS, 4: FORMS}.get(len(self.shape), ("plain",))
+        return [form for form in self.forms if form in possible]
+
+
+def operator_tests(cases: Sequence[Case]) -> Callable[..., None]:
+    """The test function of a module.
+
+    :param cases: What it tests.
+    :return: A function to be called ``test_...``.
+    """
+    assert len({case.name for case in cases}) == len(cases), "names of cases must differ"
+    parameters = [
+        pytest.param(case, form, id=f"{case.name}-{form}") for case in cases for form in case.usable_forms()
+    ]
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("runner", list(RUNNERS))
+    @pytest.mark.parametrize(("case", "form"), parameters)
+    def test(case: Case, form: str, runner: str, bundles: Any, request: pytest.FixtureRequest) -> None:
+        bundles.check(request.module.__name__, case, form, runner)
+
+    return test

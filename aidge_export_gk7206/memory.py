@@ -80,7 +80,7 @@ def plan_memory(
     activations = list(table.values())
     for node in reversed(order):
         if node.type() == "XnnConcat":
-            _place_parts(node, table)
+            _place_parts(node, table, vector_channels)
     for activation in activations:
         _pad_channels(activation, vector_channels)
     for node in order:
@@ -172,7 +172,7 @@ def _readable(activation: Activation, *, besides: aidge_core.Node | None = None)
 # ---- views ---------------------------------------------------------------------------------------------------------
 
 
-def _place_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
+def _place_parts(node: aidge_core.Node, table: dict[Key, Activation], vector_channels: int) -> None:
     """Lets the inputs of a concat be written where the concat wants them."""
     whole = table[_key(node, 0)]
     attrs = _attrs(node)
@@ -184,7 +184,10 @@ def _place_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
         if part is None or not part.bytes or part.parent is not None or part.is_output or sources.count(source) > 1:
             continue
         if outer > 1 and not (
-            part.channels == inners[i] and _takes_strides(part.node) and _readable(part, besides=node)
+            part.channels == inners[i]
+            and _takes_strides(part.node)
+            and _readable(part, besides=node)
+            and _padded(part, vector_channels) == part.channels
         ):
             continue
         part.parent, part.offset = whole, sum(inners[:i])
@@ -208,14 +211,17 @@ def _view_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
 
 def _pad_channels(activation: Activation, vector_channels: int) -> None:
     """Makes room for output channels that are computed only to fill a vector."""
-    attrs = _attrs(activation.node)
-    channels = activation.channels
-    padded = padded_channels(activation.node.type(), channels, attrs.get("groups", 1), vector_channels)
-    if padded == channels or activation.parent is not None:
+    padded = _padded(activation, vector_channels)
+    if padded == activation.channels or activation.parent is not None:
         return
     if (activation.rows > 1 and activation.is_output) or not _readable(activation):
         return
     activation.stride = activation.row_stride = padded
+
+
+def _padded(activation: Activation, vector_channels: int) -> int:
+    groups = _attrs(activation.node).get("groups", 1)
+    return padded_channels(activation.node.type(), activation.channels, groups, vector_channels)
 
 
 def _overwrite(node: aidge_core.Node, table: dict[Key, Activation]) -> None:

@@ -34,8 +34,9 @@ def main() -> None:
     sample = aidge_core.Tensor(np.ascontiguousarray(array))
     if array.ndim == 4:
         sample.set_data_format(aidge_core.dformat.nchw)  # or Aidge would take it as it lies, and be wrong
-    folder = export(graph, ExportConfig.from_namespace(arguments), [sample])
-    print(f"exported to {folder}; aidge-gk7206 run {folder} runs it")
+    artifact = export(graph, ExportConfig.from_namespace(arguments), [sample])
+    np.save(artifact.path / "sample.npy", array)
+    print(f"exported; run it with: aidge-gk7206 run {artifact.path} --input {artifact.path / 'sample.npy'}")
 
 
 if __name__ == "__main__":

@@ -131,8 +131,6 @@ def _deconvolution_pads(
         shared = min(extra, end)
         crops.append((begin, end - shared))
         adjustment.append(extra - shared)
-        if adjustment[-1] >= window.stride[axis] and adjustment[-1] > 0:
-            raise Unsupported("an output padding as large as the stride")
     return [crops[0][0], crops[1][0], crops[0][1], crops[1][1]], adjustment
 
 

@@ -2,42 +2,15 @@
 """Resize: nearest by index, bilinear by XNNPACK's operator, everything else as products with constant matrices."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import onnx_ir as ir
 
+from aidge_export_gk7206.interpolation import TRANSFORMS, Axis, nearest, served_bilinear
 from aidge_export_gk7206.prepare.kernel_graph import Array, Value, channels_last, permuted
 from aidge_export_gk7206.prepare.lower_convolution import constant
 from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, lowers
 from aidge_export_gk7206.prepare.windows import image, image_dims
-
-
-@dataclass(frozen=True)
-class Axis:
-    """How one axis is resized."""
-
-    source: int
-    target: int
-    scale: float
-    transform: str
-
-    def coordinate(self, index: int) -> float:
-        """Position in the source of an index of the target (ONNX Resize, coordinate_transformation_mode)."""
-        if self.transform == "asymmetric":
-            return index / self.scale
-        if self.transform == "align_corners":
-            return 0.0 if self.target == 1 else index * (self.source - 1) / (self.target - 1)
-        if self.transform == "pytorch_half_pixel" and self.target == 1:
-            return 0.0
-        if self.transform == "half_pixel_symmetric":
-            adjustment = self.target / (self.scale * self.source)
-            offset = self.source / 2 * (1 - adjustment)
-            return offset + (index + 0.5) / self.scale - 0.5
-        return (index + 0.5) / self.scale - 0.5
-
-
-_TRANSFORMS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric")
 
 
 @lowers("Resize", "Upsample")
@@ -47,7 +20,7 @@ def resize(low: Lowering, node: ir.Node) -> None:
     transform = node.attributes.get_string("coordinate_transformation_mode", "half_pixel")
     if node.op_type == "Upsample" or low.opset < 11:
         transform = "asymmetric"
-    if transform not in _TRANSFORMS:
+    if transform not in TRANSFORMS:
         raise Unsupported(f"coordinate_transformation_mode '{transform}'")
     if node.attributes.get_int("antialias", 0):
         raise Unsupported("antialias=1")
@@ -66,11 +39,11 @@ def resize(low: Lowering, node: ir.Node) -> None:
         if node.op_type == "Upsample" or low.opset < 11:
             rounding = "floor"
         attrs = {
-            "rows": _nearest(axes[0], rounding),
-            "columns": _nearest(axes[1], rounding),
+            "rows": nearest(axes[0], rounding),
+            "columns": nearest(axes[1], rounding),
         }
         _emit(low, node, source, target, mode="nearest", **attrs)
-    elif mode in ("linear", "bilinear") and _served(axes):
+    elif mode in ("linear", "bilinear") and served_bilinear(axes):
         flags = {"align_corners": int(transform == "align_corners"), "half_pixel": int("half_pixel" in transform)}
         _emit(low, node, source, target, mode="bilinear", **flags)
     else:
@@ -101,31 +74,6 @@ def _scales(low: Lowering, node: ir.Node, source: Value, target: Value) -> list[
             ratios[axis % rank] = float(scale)
         return ratios
     return [float(scale) for scale in given]
-
-
-def _nearest(axis: Axis, rounding: str) -> list[int]:
-    """Source index of every target index."""
-
-    def pick(x: float) -> int:
-        if rounding == "floor":
-            return math.floor(x)
-        if rounding == "ceil":
-            return math.ceil(x)
-        if rounding == "round_prefer_ceil":
-            return math.floor(x + 0.5)
-        return math.ceil(x - 0.5)
-
-    return [min(max(pick(axis.coordinate(i)), 0), axis.source - 1) for i in range(axis.target)]
-
-
-def _served(axes: list[Axis]) -> bool:
-    """Whether XNNPACK's bilinear operator computes the same coordinates: it knows sizes, not scales."""
-    return all(
-        axis.transform in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
-        and (axis.transform == "align_corners" or math.isclose(axis.scale, axis.target / axis.source, rel_tol=1e-7))
-        and not (axis.target == 1 and axis.source > 1)
-        for axis in axes
-    )
 
 
 def _matrix(axis: Axis, cubic: float | None, exclude_outside: bool) -> Array | None:

@@ -23,7 +23,7 @@ from aidge_export_gk7206.prepare.kernel_graph import (
     reshaped_perm,
     same_bytes,
 )
-from aidge_export_gk7206.prepare.small_layers import close_gaps
+from aidge_export_gk7206.prepare.small_layers import close_gaps, merge_groups
 
 INFINITY = float("inf")
 
@@ -269,6 +269,7 @@ def finish(lowering: Lowering, name: str, inputs: list[Port], vector_channels: i
             needed.update(id(tensor) for tensor in op.inputs)
     kept += [_fan_out(port, kept) for port in inputs if _readers(port.tensor, kept) > 1]
     tensors = [port.tensor for port in outputs]
+    merge_groups(kept, vector_channels)
     ops = close_gaps(kept[::-1], tensors, vector_channels)
     outputs = [replace(port, tensor=tensor) for port, tensor in zip(outputs, tensors, strict=True)]
     return KernelGraph(name, inputs, outputs, ops)

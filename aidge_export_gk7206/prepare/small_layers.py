@@ -6,8 +6,37 @@ planner lets such a layer compute zeros beside its channels (memory.py), which l
 output. Where a reader cannot skip gaps, a copy closes them here.
 """
 
+import numpy as np
+
 from aidge_export_gk7206.prepare.kernel_graph import Op, Tensor, size
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
+from aidge_export_gk7206.xnnpack.packing import padded_channels
+
+
+def merge_groups(ops: list[Op], vector_channels: int) -> None:
+    """Lets grouped convolutions with few channels a group compute several groups as one, with zeros between them.
+
+    :param ops: The model's operators; they are changed.
+    :param vector_channels: Output channels that a vector kernel needs.
+    """
+    for op in ops:
+        if op.type not in ("XnnConvolution", "XnnDeconvolution"):
+            continue
+        weights = op.inputs[1].constant
+        assert weights is not None
+        groups, channels = op.attrs["groups"], weights.shape[0]
+        per_group, inputs = channels // groups, weights.shape[-1]
+        depthwise = op.type == "XnnConvolution" and per_group == inputs == 1
+        if groups == 1 or per_group >= vector_channels or depthwise:
+            continue
+        divisors = (m for m in range(1, groups + 1) if groups % m == 0)
+        merged = next(m for m in divisors if m == groups or m * per_group >= vector_channels)
+        spread = np.zeros((*weights.shape[:-1], merged * inputs), np.float32)
+        for channel in range(channels):
+            start = channel // per_group % merged * inputs
+            spread[channel, ..., start : start + inputs] = weights[channel]
+        op.inputs[1] = Tensor(spread.shape, constant=spread)
+        op.attrs["groups"] = groups // merged
 
 
 def close_gaps(ops: list[Op], outputs: list[Tensor], vector_channels: int) -> list[Op]:
@@ -44,12 +73,10 @@ def close_gaps(ops: list[Op], outputs: list[Tensor], vector_channels: int) -> li
 
 
 def _is_small(op: Op, vector_channels: int) -> bool:
-    if op.type == "XnnConvolution":
-        return bool(op.attrs["groups"] == 1 and op.attrs["out_dims"][-1] < vector_channels)
-    if op.type == "XnnFullyConnected":
-        rows, channels = op.attrs["out_dims"]
-        return bool(rows > 1 and channels % vector_channels)
-    return False
+    if "out_dims" not in op.attrs or size(tuple(op.attrs["out_dims"][:-1])) == 1:
+        return False
+    channels = op.attrs["out_dims"][-1]
+    return padded_channels(op.type, channels, op.attrs.get("groups", 1), vector_channels) != channels
 
 
 def _skips_gaps(reader: Op, tensor: Tensor, producer: Op) -> bool:

@@ -85,7 +85,7 @@ def window_of(low: Lowering, node: ir.Node, source: Dims, kernel: Dims, target: 
         for axis in range(spatial):
             start = (target[2 + axis] - 1) * stride[axis]
             if start >= source[2 + axis] + pads[axis]:
-                raise Unsupported("ceil_mode with a last window in the padding alone, which ONNX before opset 22 leaves open")
+                raise Unsupported("ceil_mode with a last window in the padding alone, which ONNX leaves open")
             needed = start + reach[axis]
             overhang[axis] = max(needed - (source[2 + axis] + pads[axis] + pads[spatial + axis]), 0)
     if spatial == 1:

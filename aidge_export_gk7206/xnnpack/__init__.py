@@ -11,8 +11,8 @@ import sys
 UPSTREAM_MODULE = "aidge_export_xnnpack"
 
 if UPSTREAM_MODULE not in sys.modules and importlib.util.find_spec(UPSTREAM_MODULE) is None:
-    from aidge_export_gk7206.xnnpack import operators
+    from aidge_export_gk7206.xnnpack import operators, aidge_operators
     from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 
     sys.modules[UPSTREAM_MODULE] = sys.modules[__name__]
-    __all__ = ["ExportLibXNNPack", "operators"]
+    __all__ = ["ExportLibXNNPack", "aidge_operators", "operators"]

@@ -60,14 +60,20 @@ public:
 protected:
     constexpr Operator(const char* layer, const char* type) : layer_(layer), type_(type) {}
     ~Operator() {
-        if (op_ != nullptr) {
-            xnn_delete_operator(op_);
-        }
+        release();
         std::free(workspace_);
     }
 
-    bool check(xnn_status status, const char* step, std::initializer_list<std::size_t> dims) const {
-        return status == xnn_status_success || fail(layer_, type_, step, status, dims);
+    /// Reports a status that is not success. Before the layer is ready that also undoes what init() has done so far,
+    /// so that init() may be called again.
+    bool check(xnn_status status, const char* step, std::initializer_list<std::size_t> dims) {
+        if (status == xnn_status_success) {
+            return true;
+        }
+        if (!ready_) {
+            release();
+        }
+        return fail(layer_, type_, step, status, dims);
     }
 
     /// Allocates what reshape asked for, once.
@@ -81,8 +87,15 @@ protected:
     }
 
     /// Runs the operator on the pointers it was last set up with.
-    bool run_bound(std::initializer_list<std::size_t> dims) const {
+    bool run_bound(std::initializer_list<std::size_t> dims) {
         return check(xnn_run_operator(op_, /*threadpool=*/nullptr), "run", dims);
+    }
+
+    void release() {
+        if (op_ != nullptr) {
+            xnn_delete_operator(op_);
+            op_ = nullptr;
+        }
     }
 
     const char* layer_;

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
 from support.bundle import Branch, Bundle, BundleRun
 from support.cases import Case
 from support.missing import need_build_tools, need_program
@@ -38,7 +37,8 @@ class Bundles:
             everything = list(branches.values())
             for start in range(0, len(everything), BUNDLE_SIZE):
                 part = everything[start : start + BUNDLE_SIZE]
-                run = BundleRun(folder / f"{module}-{opset}-{start // BUNDLE_SIZE}-{target}", Bundle(opset, part), target)
+                place = folder / f"{module}-{opset}-{start // BUNDLE_SIZE}-{target}"
+                run = BundleRun(place, Bundle(opset, part), target)
                 self._runs.append(run)
                 for case, form in part:
                     self._where[module, case.name, form, target] = run

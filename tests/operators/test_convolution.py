@@ -19,9 +19,7 @@ def conv_without_bias(outputs: int, kernel: Sequence[int], channels: int = 13) -
     return lambda g, x: g.op("Conv", x, g.normal(outputs, channels, *kernel))
 
 
-def transposed(
-    outputs: int, kernel: Sequence[int], channels: int = 13, bias: bool = True, **attributes: Any
-) -> Build:
+def transposed(outputs: int, kernel: Sequence[int], channels: int = 13, bias: bool = True, **attributes: Any) -> Build:
     per_group = outputs // attributes.get("group", 1)
     if attributes.pop("with_kernel_shape", True):
         attributes["kernel_shape"] = list(kernel)
@@ -60,10 +58,7 @@ CONVOLUTIONS = [
     Case("in_groups_1x1", (1, 12, 7, 5), conv(18, [1, 1], 12, group=3)),
     Case("in_groups_strided", (1, 12, 7, 5), conv(8, [3, 2], 12, group=4, strides=[2, 2], dilations=[1, 2])),
     Case("in_groups_without_bias", (1, 6, 7, 5), lambda g, x: g.op("Conv", x, g.normal(9, 2, 3, 3), group=3)),
-    *(
-        Case(f"depthwise_times_{n}", IMAGE, conv(13 * n, [3, 3], group=13, pads=[1, 1, 1, 1]))
-        for n in (1, 2, 3)
-    ),
+    *(Case(f"depthwise_times_{n}", IMAGE, conv(13 * n, [3, 3], group=13, pads=[1, 1, 1, 1])) for n in (1, 2, 3)),
     Case("depthwise_strided", IMAGE, conv(13, [3, 3], group=13, pads=[0, 0, 1, 1], strides=[2, 2])),
     Case("depthwise_strided_times_2", IMAGE, conv(26, [5, 3], group=13, pads=[2, 0, 1, 1], strides=[2, 2])),
     Case("depthwise_dilated", IMAGE, conv(13, [3, 3], group=13, pads=[2, 2, 2, 2], dilations=[2, 2])),
@@ -78,7 +73,7 @@ CONVOLUTIONS = [
     Case("1d_in_groups", (2, 12, 11), conv(6, [3], 12, group=3)),
     Case("1d_depthwise", (2, 13, 11), conv(13, [3], group=13, pads=[1, 1])),
     Case("1d_same_lower", (2, 13, 11), conv(5, [4], auto_pad="SAME_LOWER", strides=[2])),
-    *(Case(f"opset_{n}", IMAGE, conv(17, [3, 3], strides=[2, 1]), opset=n) for n in (9, 11, 22)),
+    *(Case(f"opset_{n}", IMAGE, conv(17, [3, 3], strides=[2, 1]), opset=n) for n in (9, 22)),
 ]
 TRANSPOSED = [
     Case("2x2_strided", IMAGE, transposed(7, [2, 2], strides=[2, 2])),
@@ -107,6 +102,6 @@ TRANSPOSED = [
     Case("1d_output_padding", (1, 3, 11), transposed(5, [4], 3, strides=[3], output_padding=[1])),
 ]
 test_convolution = operator_tests(CONVOLUTIONS)
-test_transposed_convolution = operator_tests([
-    Case(f"transposed_{case.name}", case.shape, case.build, case.opset) for case in TRANSPOSED
-])
+test_transposed_convolution = operator_tests(
+    [Case(f"transposed_{case.name}", case.shape, case.build, case.opset) for case in TRANSPOSED]
+)

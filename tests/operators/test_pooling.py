@@ -51,9 +51,7 @@ CASES = [
     Case("max_1d", (2, 13, 11), pool("MaxPool", kernel_shape=[3], strides=[2], pads=[1, 0])),
     Case("max_1d_ceil", (1, 5, 10), pool("MaxPool", kernel_shape=[3], strides=[2], ceil_mode=1)),
     Case("average_1d", (2, 13, 11), pool("AveragePool", kernel_shape=[3], strides=[2], pads=[1, 1])),
-    Case(
-        "average_1d_counting", (1, 3, 11), pool("AveragePool", kernel_shape=[4], pads=[1, 2], count_include_pad=1)
-    ),
+    Case("average_1d_counting", (1, 3, 11), pool("AveragePool", kernel_shape=[4], pads=[1, 2], count_include_pad=1)),
     *(
         Case(f"{op_type}_{len(shape)}d_{shape[1]}", shape, pool(op_type))
         for op_type in ("GlobalAveragePool", "GlobalMaxPool")

@@ -62,9 +62,7 @@ def operator_tests(cases: Sequence[Case]) -> Callable[..., None]:
     :return: A function to be called ``test_...``.
     """
     assert len({case.name for case in cases}) == len(cases), "names of cases must differ"
-    parameters = [
-        pytest.param(case, form, id=f"{case.name}-{form}") for case in cases for form in case.usable_forms()
-    ]
+    parameters = [pytest.param(case, form, id=f"{case.name}-{form}") for case in cases for form in case.usable_forms()]
 
     @pytest.mark.slow
     @pytest.mark.parametrize("runner", list(RUNNERS))

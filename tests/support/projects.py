@@ -63,8 +63,10 @@ def compile_target(folder: Path, target: str, *names: str, build: str = "build",
     for name in names:
         command += ["--target", name]
     result = subprocess.run(command, cwd=folder, env=environment(target), capture_output=True, text=True, check=False)
-    assert result.returncode == 0, (result.stdout + result.stderr)[-5000:]
-    return result.stdout + result.stderr
+    text = result.stdout + result.stderr
+    errors = [line for line in text.splitlines() if "error" in line or "undefined reference" in line]
+    assert result.returncode == 0, "\n".join(errors[:8]) or text[-3000:]
+    return text
 
 
 def runner_of(name: str) -> Runner:

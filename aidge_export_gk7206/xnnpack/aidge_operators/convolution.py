@@ -14,6 +14,7 @@ from aidge_export_gk7206.xnnpack.aidge_operators.parts import (
     padding,
     pads_with_zeros,
     pairs,
+    pixelwise,
     refuse,
     window_size,
 )
@@ -139,17 +140,7 @@ def batch_normalization(operators: Operators) -> Kernel:
 
     return Kernel(
         "XnnConvolution",
-        {
-            "in_dims": dims,
-            "out_dims": dims,
-            "kernel": [1, 1],
-            "stride": [1, 1],
-            "dilation": [1, 1],
-            "pads": [0, 0, 0, 0],
-            "groups": dims[3],
-            "activation_min": -float("inf"),
-            "activation_max": float("inf"),
-        },
+        pixelwise(dims),
         [0, 1, 2],
         {1: lambda: affine()[0].reshape(-1, 1, 1, 1), 2: lambda: affine()[1]},
     )

@@ -2,6 +2,7 @@
 """What the translations of several families read from Aidge's operators."""
 
 import math
+from typing import Any
 
 import aidge_core
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Operators
 
-NO_ACTIVATION = {"activation_min": -math.inf, "activation_max": math.inf}
 # Aidge's default bounds: the largest float32 numbers.
 _LIMIT = float(np.finfo(np.float32).max)
 
@@ -88,6 +88,34 @@ def bounds(operators: Operators, clip: aidge_core.Node) -> tuple[float, float]:
     if not found[0] < found[1]:
         raise ExportError(f"{operators.who()}: bounds {found[0]} and {found[1]}", "change the model")
     return found[0], found[1]
+
+
+def integers(operators: Operators, index: int, name: str) -> list[int]:
+    """Integers that are an input or an attribute."""
+    found = operators.input_of(operators.node, index)
+    if found is not None:
+        return [int(value) for value in operators.constant(found, name).reshape(-1)]
+    return [int(value) for value in operators.operator.attr.get_attr(name)]
+
+
+def pixelwise(dims: list[int], **bounds: float) -> dict[str, Any]:
+    """Attributes of a depthwise convolution of one pixel: a factor and an offset for every channel.
+
+    :param dims: N, H, W, C.
+    :param bounds: Bounds of the activation.
+    """
+    return {
+        "in_dims": dims,
+        "out_dims": dims,
+        "kernel": [1, 1],
+        "stride": [1, 1],
+        "dilation": [1, 1],
+        "pads": [0, 0, 0, 0],
+        "groups": dims[3],
+        "activation_min": -math.inf,
+        "activation_max": math.inf,
+        **bounds,
+    }
 
 
 def window_size(size: int, kernel: int, stride: int, dilation: int, pads: int) -> int:

@@ -9,7 +9,6 @@ node asks for as one that does not fit.
 from collections.abc import Callable
 from typing import Any
 
-import aidge_core
 from aidge_core import ImplSpec, IOSpec, dformat, dtype
 from aidge_export_cpp import ExportLibCpp
 
@@ -36,11 +35,8 @@ SEQUENCE = spec(dformat.nwc, dformat.nwc)
 PLAIN = spec(dformat.default, dformat.default)
 #: Whatever layout the input has, the output has too.
 ANY = spec(dformat.any, dformat.any)
-
-
-def rank(operator: aidge_core.Operator, index: int = 0) -> int:
-    """Axes of an input."""
-    return len(operator.get_input(index).dims)
+#: All inputs, however many, in one layout.
+ALIKE = ImplSpec([IOSpec(dtype.float32, dformat.any_1)], [IOSpec(dtype.float32, dformat.any_1)])
 
 
 def recipes(*types: str) -> dict[str, str]:

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Operators that move or rename values without computing."""
+
+import math
+
+import aidge_core
+import numpy as np
+from aidge_core import dformat
+
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, refuse
+from aidge_export_gk7206.xnnpack.aidge_operators.specs import ALIKE, ANY, PLAIN, spec
+from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves
+
+_CHANNELS_LAST = (dformat.nhwc, dformat.nwc, dformat.hwc)
+
+
+@serves("Flatten", "Reshape", "Squeeze", "Unsqueeze", specs=[PLAIN])
+def reshape(operators: Operators) -> Kernel:
+    """The same bytes: a copy that the planner makes a view."""
+    return _copy(operators)
+
+
+@serves("Identity", specs=[ANY])
+def identity(operators: Operators) -> Kernel:
+    """A copy that the planner makes a view; at the model's input another name for the caller's pointer."""
+    node = operators.node
+    if node.input(0)[0] is None and any(node.get_children()):
+        return Kernel("XnnInput", {}, [0])
+    return _copy(operators)
+
+
+def _copy(operators: Operators) -> Kernel:
+    elements = math.prod(operators.dims(0))
+    if elements != math.prod(operators.out_dims()):
+        raise refuse(operators, operators.dims(0), operators.out_dims(), "equally many elements wanted")
+    return Kernel("XnnCopy", {"dims": [1, elements]}, [0])
+
+
+def _moves_channels(operator: aidge_core.Operator) -> bool:
+    """Whether a transposition is one between channels first and channels last, as Aidge's adaptation inserts them."""
+    order = _order(operator)
+    rank = len(order)
+    return order in ([0, *range(2, rank), 1], [0, rank - 1, *range(1, rank - 1)])
+
+
+def _order(operator: aidge_core.Operator) -> list[int]:
+    """Axes in the new order; what Aidge inserts has more entries than axes."""
+    rank = len(operator.get_input(0).dims)
+    return [int(axis) for axis in operator.attr.output_dims_order if axis < rank]
+
+
+@serves("Transpose", specs=[PLAIN, spec(dformat.any, dformat.any, _moves_channels)])
+def transpose(operators: Operators) -> Kernel:
+    """``numpy.transpose(x, perm)``."""
+    annotations = operators.node.annotations()
+    inserted = not annotations.has_attr("adapter:og_node") and not annotations.has_attr("adaptRoot")
+    if not inserted and operators.layout(0) in _CHANNELS_LAST:
+        raise ExportError(f"{operators.who()}: Aidge applies its axes, which are the model's, to other ones", PREPARE)
+    dims, order = operators.dims(0), _order(operators.operator)
+    if [dims[axis] for axis in order] != operators.out_dims():
+        raise refuse(operators, dims, operators.out_dims(), f"order {order}")
+    solid = [axis for axis in order if dims[axis] != 1]
+    if solid == sorted(solid):
+        return _copy(operators)
+    return Kernel("XnnTranspose", {"in_dims": dims, "perm": order}, [0])
+
+
+# Aidge keeps the attribute `axis` in step with the layout.
+@serves("Concat", specs=[ALIKE])
+def concat(operators: Operators) -> Kernel:
+    """The inputs one after another along an axis."""
+    count = operators.node.get_nb_inputs()
+    sources, target = [operators.dims(i) for i in range(count)], operators.out_dims()
+    axis = int(operators.operator.attr.axis) % len(target)
+    rest = target[:axis] + target[axis + 1 :]
+    for dims in sources:
+        if dims[:axis] + dims[axis + 1 :] != rest:
+            raise refuse(operators, dims, target, f"axis {axis}")
+    if sum(dims[axis] for dims in sources) != target[axis]:
+        raise refuse(operators, sources[0], target, f"axis {axis}")
+    inners = [math.prod(dims[axis:]) for dims in sources]
+    return Kernel("XnnConcat", {"outer": math.prod(target[:axis]), "inners": inners}, range(count))
+
+
+@serves("Split", specs=[ANY])
+def split(operators: Operators) -> Kernel:
+    """Parts of the input along an axis."""
+    count = operators.node.get_nb_outputs()
+    source, targets = operators.dims(0), [operators.out_dims(i) for i in range(count)]
+    axis = int(operators.operator.attr.axis) % len(source)
+    rest = source[:axis] + source[axis + 1 :]
+    for dims in targets:
+        if dims[:axis] + dims[axis + 1 :] != rest:
+            raise refuse(operators, source, dims, f"axis {axis}")
+    if sum(dims[axis] for dims in targets) != source[axis]:
+        raise refuse(operators, source, targets[0], f"axis {axis}")
+    inners = [math.prod(dims[axis:]) for dims in targets]
+    return Kernel("XnnSplit", {"outer": math.prod(source[:axis]), "inners": inners}, [0], outputs=count)
+
+
+@serves("Slice", specs=[PLAIN])
+def slice_(operators: Operators) -> Kernel:
+    """Positions of some axes, from one on to before another, in steps."""
+    lists = [integers(operators, i, name) for i, name in enumerate(("starts", "ends", "axes", "steps"), start=1)]
+    begins, ends, axes, strides = lists
+    dims = operators.dims(0)
+    axes = axes or list(range(len(begins)))
+    strides = strides or [1] * len(begins)
+    starts, sizes, steps = [0] * len(dims), list(dims), [1] * len(dims)
+    for axis, begin, end, step in zip(axes, begins, ends, strides, strict=True):
+        positions = range(dims[axis])[begin:end:step]
+        starts[axis], sizes[axis], steps[axis] = (positions.start, len(positions), step) if positions else (0, 0, 1)
+    if sizes != operators.out_dims():
+        raise refuse(operators, dims, operators.out_dims(), f"from {begins} to {ends} in steps of {strides}")
+    return Kernel("XnnSlice", {"in_dims": dims, "starts": starts, "sizes": sizes, "steps": steps}, [0])
+
+
+_PAD_MODES = {
+    aidge_core.PaddingMode.CONSTANT: "constant",
+    aidge_core.PaddingMode.EDGE: "edge",
+    aidge_core.PaddingMode.REFLECT: "reflect",
+    aidge_core.PaddingMode.CONSTANT_LOWEST: "constant",
+}
+
+
+@serves("Pad", specs=[PLAIN])
+def pad(operators: Operators) -> Kernel:
+    """More positions around the input."""
+    attributes = operators.operator.attr
+    if attributes.mode not in _PAD_MODES:
+        raise ExportError(f"{operators.who()}: padding mode {attributes.mode.name}", PREPARE)
+    dims = operators.dims(0)
+    pads, axes = integers(operators, 1, "pads"), integers(operators, 3, "axes") or list(range(len(dims)))
+    before, after = [0] * len(dims), [0] * len(dims)
+    for i, axis in enumerate(axes):
+        before[axis], after[axis] = pads[i], pads[len(axes) + i]
+    if [sum(sizes) for sizes in zip(dims, before, after, strict=True)] != operators.out_dims():
+        raise refuse(operators, dims, operators.out_dims(), f"padding {pads} of axes {axes}")
+    value = operators.input_of(operators.node, 2)
+    constant = np.array(attributes.constant_value) if value is None else operators.constant(value, "the value of Pad")
+    number = float(constant.reshape(-1)[0]) if constant.size else 0.0
+    if attributes.mode == aidge_core.PaddingMode.CONSTANT_LOWEST:
+        number = -math.inf
+    attrs = {"mode": _PAD_MODES[attributes.mode], "value": number, "in_dims": dims, "before": before, "after": after}
+    return Kernel("XnnPad", attrs, [0])

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Activations, padding, scales and offsets that become part of another layer, and those that must not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.cases import Build, Case, operator_tests
+from support.graphs import Graph
+
+IMAGE = (2, 13, 7, 5)
+
+
+def relu(g: Graph, x: str) -> str:
+    return g.op("Relu", x)
+
+
+def relu6(g: Graph, x: str) -> str:
+    return g.op("Clip", x, g.constant(0.0), g.constant(6.0))
+
+
+def clip(g: Graph, x: str) -> str:
+    return g.op("Clip", x, g.constant(-0.25), g.constant(0.5))
+
+
+def batch_norm(g: Graph, x: str, channels: int) -> str:
+    variance = g.uniform(channels, low=0.5, high=2)
+    return g.op("BatchNormalization", x, g.uniform(channels, low=0.5), g.normal(channels), g.normal(channels), variance)
+
+
+def conv(outputs: int = 17, **attributes: Any) -> Build:
+    return lambda g, x: g.conv(x, 13, outputs, [3, 3], **{"pads": [1, 1, 1, 1], **attributes})
+
+
+def deconv(g: Graph, x: str) -> str:
+    return g.op("ConvTranspose", x, g.normal(13, 5, 3, 3, scale=0.2), g.normal(5), strides=[2, 2])
+
+
+def fully_connected(g: Graph, x: str) -> str:
+    return g.op("Gemm", g.op("Flatten", x), g.normal(11, 455), g.normal(11), transB=1)
+
+
+def add(g: Graph, x: str) -> str:
+    return g.op("Add", g.op("Sigmoid", x), x)
+
+
+def pool(op_type: str) -> Build:
+    return lambda g, x: g.op(op_type, x, kernel_shape=[2, 2])
+
+
+LAYERS: dict[str, Build] = {
+    "conv": conv(),
+    "depthwise": conv(13, group=13),
+    "grouped": lambda g, x: g.conv(g.conv(x, 13, 12, [1, 1]), 12, 8, [3, 3], group=4),
+    "deconv": deconv,
+    "fully_connected": fully_connected,
+    "add": add,
+    "max_pool": pool("MaxPool"),
+    "average_pool": pool("AveragePool"),
+}
+ACTIVATIONS: dict[str, Build] = {"relu": relu, "relu6": relu6, "clip": clip}
+
+
+def then(first: Build, second: Build) -> Build:
+    return lambda g, x: second(g, first(g, x))
+
+
+def relu_and_other(layer: Build) -> Build:
+    """The layer's own output is needed too."""
+
+    def build(g: Graph, x: str) -> list[str]:
+        y = layer(g, x)
+        return [g.op("Relu", y), g.op("Neg", y)]
+
+    return build
+
+
+def relu_and_output(layer: Build) -> Build:
+    """The layer's own output is one of the model's."""
+
+    def build(g: Graph, x: str) -> list[str]:
+        y = layer(g, x)
+        return [y, g.op("Relu", y)]
+
+    return build
+
+
+def reshaped_and_relu(g: Graph, x: str) -> list[str]:
+    """Two views of one convolution, one of them bounded."""
+    y = conv()(g, x)
+    flat = g.op("Reshape", y, g.ints(2, -1))
+    return [g.op("Relu", flat), g.op("Neg", y)]
+
+
+def transposed_and_relu(g: Graph, x: str) -> list[str]:
+    y = conv()(g, x)
+    return [g.op("Relu", g.op("Transpose", y, perm=[0, 2, 3, 1])), g.op("Abs", y)]
+
+
+def pad_conv(g: Graph, x: str, mode: str = "constant", value: float = 0.0, channels: int = 0) -> str:
+    padded = g.op("Pad", x, g.ints(0, 0, 2, 1, 0, channels, 0, 3), g.constant(value), mode=mode)
+    return g.conv(padded, 13 + channels, 6, [3, 3], strides=[2, 2])
+
+
+def pad_used_twice(g: Graph, x: str) -> list[str]:
+    padded = g.op("Pad", x, g.ints(0, 0, 1, 1, 0, 0, 1, 1))
+    return [g.conv(padded, 13, 6, [3, 3]), g.op("Relu", padded)]
+
+
+def pad_pool(op_type: str, value: float) -> Build:
+    """Not the pooling's own padding: its zeros count."""
+    return lambda g, x: g.op(
+        op_type, g.op("Pad", x, g.ints(0, 0, 1, 1, 0, 0, 1, 1), g.constant(value)), kernel_shape=[3, 3]
+    )
+
+
+def per_channel(*operations: tuple[str, tuple[int, ...]]) -> Build:
+    """Constants behind a convolution, one after another."""
+
+    def build(g: Graph, x: str) -> str:
+        y = conv()(g, x)
+        for op_type, shape in operations:
+            y = g.op(op_type, y, g.uniform(*shape, low=0.5, high=1.5))
+        return y
+
+    return build
+
+
+def constant_minus_conv(g: Graph, x: str) -> str:
+    return g.op("Sub", g.uniform(17, 1, 1), conv()(g, x))
+
+
+def scale_after_relu(g: Graph, x: str) -> str:
+    return g.op("Mul", g.op("Relu", conv()(g, x)), g.uniform(17, 1, 1, low=-1))
+
+
+def bias_per_column(g: Graph, x: str) -> str:
+    """As many columns as channels, which must not be taken for them."""
+    return g.op("Add", g.conv(x, 13, 5, [1, 1]), g.uniform(5))
+
+
+def scale_of_shared_conv(g: Graph, x: str) -> list[str]:
+    y = conv()(g, x)
+    return [g.op("Mul", y, g.uniform(17, 1, 1)), g.op("Abs", y)]
+
+
+def residual_block(g: Graph, x: str) -> str:
+    y = g.op("Relu", batch_norm(g, conv(16)(g, x), 16))
+    y = batch_norm(g, g.conv(y, 16, 13, [3, 3], pads=[1] * 4), 13)
+    return g.op("Relu", g.op("Add", y, x))
+
+
+def squeeze_and_excite(g: Graph, x: str) -> str:
+    y = g.conv(x, 13, 12, pads=[1] * 4)
+    s = g.op("Relu", g.conv(g.op("GlobalAveragePool", y), 12, 4, [1, 1]))
+    return g.op("Mul", y, g.op("HardSigmoid", g.conv(s, 4, 12, [1, 1])))
+
+
+def two_clips(g: Graph, x: str) -> str:
+    return clip(g, relu(g, conv()(g, x)))
+
+
+def shared_weights(g: Graph, x: str) -> list[str]:
+    """One array of weights for two convolutions, of which one is scaled."""
+    weights = g.normal(13, 13, 1, 1)
+    first = g.op("Conv", x, weights)
+    return [g.op("Mul", first, g.uniform(13, 1, 1)), g.op("Conv", g.op("Abs", x), weights)]
+
+
+PER_CHANNEL = {"channel": (17, 1, 1), "scalar": (), "1xCx1x1": (1, 17, 1, 1), "1": (1,), "HxW": (7, 5)}
+CASES = [
+    *(
+        Case(f"{layer}_{activation}", IMAGE, then(LAYERS[layer], ACTIVATIONS[activation]))
+        for layer in LAYERS
+        for activation in ACTIVATIONS
+    ),
+    *(Case(f"{layer}_relu_and_other", IMAGE, relu_and_other(LAYERS[layer])) for layer in LAYERS),
+    *(Case(f"{layer}_relu_and_output", IMAGE, relu_and_output(LAYERS[layer])) for layer in LAYERS),
+    *(
+        Case(f"{layer}_batch_norm", IMAGE, then(LAYERS[layer], lambda g, x, n=n: batch_norm(g, x, n)))
+        for layer, n in (("conv", 17), ("depthwise", 13), ("deconv", 5), ("grouped", 8), ("fully_connected", 11))
+    ),
+    Case("conv_batch_norm_relu6", IMAGE, then(conv(), lambda g, x: relu6(g, batch_norm(g, x, 17)))),
+    Case("relu_batch_norm", IMAGE, then(then(conv(), relu), lambda g, x: batch_norm(g, x, 17))),
+    Case("batch_norm_conv", IMAGE, then(lambda g, x: batch_norm(g, x, 13), conv())),
+    Case("reshaped_and_relu", IMAGE, reshaped_and_relu),
+    Case("transposed_and_relu", IMAGE, transposed_and_relu),
+    Case("pad_conv", IMAGE, pad_conv),
+    Case("pad_conv_relu", IMAGE, then(pad_conv, relu)),
+    Case("pad_value_conv", IMAGE, lambda g, x: pad_conv(g, x, value=1.5)),
+    Case("pad_edge_conv", IMAGE, lambda g, x: pad_conv(g, x, mode="edge")),
+    Case("pad_channels_conv", IMAGE, lambda g, x: pad_conv(g, x, channels=2)),
+    Case("pad_depthwise", IMAGE, lambda g, x: g.conv(g.op("Pad", x, g.ints(0, 0, 1, 1, 0, 0, 1, 1)), 13, 13, group=13)),
+    Case("pad_conv_with_pads", IMAGE, lambda g, x: conv()(g, g.op("Pad", x, g.ints(0, 0, 1, 0, 0, 0, 0, 2)))),
+    Case("pad_used_twice", IMAGE, pad_used_twice),
+    *(
+        Case(f"pad_{op}_{value}", IMAGE, pad_pool(op, value))
+        for op in ("MaxPool", "AveragePool")
+        for value in (0.0, 9.0)
+    ),
+    *(
+        Case(f"conv_{op}_{name}", IMAGE, per_channel((op, shape)))
+        for op in ("Add", "Sub", "Mul", "Div")
+        for name, shape in PER_CHANNEL.items()
+    ),
+    Case("conv_mul_add", IMAGE, per_channel(("Mul", (17, 1, 1)), ("Add", (17, 1, 1)))),
+    Case("conv_add_mul", IMAGE, per_channel(("Add", (17, 1, 1)), ("Mul", (1, 17, 1, 1)))),
+    Case("conv_sub_div", IMAGE, per_channel(("Sub", ()), ("Div", (17, 1, 1)))),
+    Case("constant_minus_conv", IMAGE, constant_minus_conv),
+    Case("scale_after_relu", IMAGE, scale_after_relu),
+    Case("bias_per_column", (2, 13, 7, 5), bias_per_column),
+    Case("scale_of_shared_conv", IMAGE, scale_of_shared_conv),
+    Case("residual_block", IMAGE, residual_block),
+    Case("squeeze_and_excite", IMAGE, squeeze_and_excite),
+    Case("two_clips", IMAGE, two_clips),
+    Case("shared_weights", IMAGE, shared_weights),
+    *(Case(f"relu_twice_{layer}", IMAGE, then(then(LAYERS[layer], relu), relu)) for layer in ("conv", "add")),
+]
+test_fusion = operator_tests(CASES)

@@ -13,6 +13,7 @@ from typing import Any
 import aidge_core
 import numpy as np
 
+from aidge_export_gk7206.xnnpack.kernel import Kernel, export_node_class, kernel_of
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 from aidge_export_gk7206.xnnpack.packing import padded_channels
 
@@ -24,17 +25,42 @@ _FLOAT_BYTES = 4
 _OVERWRITES = {"XnnUnary": 1, "XnnSoftmax": 1, "XnnBinary": 2}
 
 
+# Layers of other libraries; the planner knows nothing about them.
+_FOREIGN = Kernel("", {}, ())
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """A node and the kernel operator that it is."""
+
+    node: aidge_core.Node
+    kernel: Kernel
+
+    @property
+    def type(self) -> str:
+        return self.kernel.type
+
+    def key(self, index: int) -> "Key":
+        """Of the activation that an output of the node is."""
+        return self.node.name(), index
+
+    def source(self, position: int) -> "Key":
+        """Key of the activation that an input of the kernel is; one that no activation has where there is none."""
+        parent, output = self.node.input(self.kernel.inputs[position])
+        return ("", 0) if parent is None else (parent.name(), output)
+
+
 @dataclass(eq=False)
 class Activation:
-    """An output of a node.
+    """An output of a layer.
 
     :ivar rows: Pixels; with ``channels`` the view that its producer has of it, where strides are possible.
-    :ivar users: Nodes that read it, each with the index of the input.
+    :ivar users: Layers that read it, each with which input of their kernel it is; -1 where it is none.
     :ivar parent: The activation it lies in, with ``offset`` elements from its start.
     :ivar stride: Elements from one pixel to the next, 0 when dense.
     """
 
-    node: aidge_core.Node
+    layer: Layer
     index: int
     elements: int
     element_bytes: int
@@ -42,7 +68,7 @@ class Activation:
     is_output: bool
     first: int
     last: int = 0
-    users: list[tuple[aidge_core.Node, int]] = field(default_factory=list)
+    users: list[tuple[Layer, int]] = field(default_factory=list)
     parent: "Activation | None" = None
     offset: int = 0
     stride: int = 0
@@ -75,29 +101,29 @@ def plan_memory(
     :return: Size of the arena in bytes, and for every node a dictionary per output.
     :rtype: tuple[list[int], dict[aidge_core.Node, list[dict[str, int]]]]
     """
-    order = [node for node in scheduler.get_sequential_static_scheduling() if node.type() != "Producer"]
+    scheduled = scheduler.get_sequential_static_scheduling()
+    order = [Layer(node, _kernel(node)) for node in scheduled if node.type() != "Producer"]
     table = _activations(scheduler.graph_view(), order)
     activations = list(table.values())
-    for node in reversed(order):
-        if node.type() == "XnnConcat":
-            _place_parts(node, table, vector_channels)
+    for layer in reversed(order):
+        if layer.type == "XnnConcat":
+            _place_parts(layer, table)
     for activation in activations:
         _pad_channels(activation, vector_channels)
-    for node in order:
-        if node.type() == "XnnSplit":
-            _view_parts(node, table)
-    for node in order:
-        _overwrite(node, table)
+    for layer in order:
+        if layer.type == "XnnSplit":
+            _view_parts(layer, table)
+        elif layer.type == "XnnCopy":
+            _view_whole(layer, table)
+    for layer in order:
+        _overwrite(layer, table)
     arena = _assign(activations)
-    info: dict[aidge_core.Node, list[dict[str, int]]] = {
-        node: [] for node in scheduler.get_sequential_static_scheduling()
-    }
-    for node in order:
-        strides = [
-            table[key].stride if (key := _source(node, i)) in table else 0 for i in range(node.get_nb_inputs())
-        ]
+    info: dict[aidge_core.Node, list[dict[str, int]]] = {node: [] for node in scheduled}
+    for layer in order:
+        node = layer.node
+        strides = [table[key].stride if (key := _parent(node, i)) in table else 0 for i in range(node.get_nb_inputs())]
         for i in range(node.get_nb_outputs()):
-            info[node].append(_entry(table[_key(node, i)], strides))
+            info[node].append(_entry(table[layer.key(i)], strides))
     return [arena + TAIL_BYTES], info
 
 
@@ -106,131 +132,129 @@ def plan_memory(
 Key = tuple[str, int]
 
 
-def _key(node: aidge_core.Node, index: int) -> Key:
-    return node.name(), index
-
-
-def _source(node: aidge_core.Node, index: int) -> Key | None:
+def _parent(node: aidge_core.Node, index: int) -> Key:
+    """Key of the activation that an input of a node is."""
     parent, output = node.input(index)
-    return None if parent is None else _key(parent, output)
+    return ("", 0) if parent is None else (parent.name(), output)
 
 
-def _activations(graph: aidge_core.GraphView, order: list[aidge_core.Node]) -> dict[Key, Activation]:
-    outputs = {_key(node, index) for node, index in graph.get_ordered_outputs()}
+def _kernel(node: aidge_core.Node) -> Kernel:
+    return kernel_of(node) if node.get_operator().backend() == ExportLibXNNPack._name else _FOREIGN
+
+
+def _activations(graph: aidge_core.GraphView, order: list[Layer]) -> dict[Key, Activation]:
+    outputs = {(node.name(), index) for node, index in graph.get_ordered_outputs()}
     table: dict[Key, Activation] = {}
-    for step, node in enumerate(order):
+    for step, layer in enumerate(order):
+        node, key = layer.node, layer.key
         for index in range(node.get_nb_outputs()):
             tensor = node.get_operator().get_output(index)
             elements = max(int(np.prod(tensor.dims, dtype=np.int64)), 1)
-            # XnnInput only passes the caller's pointer on.
-            width = 0 if node.type() == "XnnInput" else (aidge_core.dtype_bit_width(tensor.dtype) + 7) // 8
-            channels = _channels(node, index, "out") or elements
-            activation = Activation(node, index, elements, width, channels, _key(node, index) in outputs, step)
+            width = 0 if _needs_no_memory(layer, index) else (aidge_core.dtype_bit_width(tensor.dtype) + 7) // 8
+            channels = _channels(layer, index, "out") or elements
+            activation = Activation(layer, index, elements, width, channels, key(index) in outputs, step)
             activation.last = len(order) if activation.is_output else step
-            table[_key(node, index)] = activation
+            table[key(index)] = activation
         for index in range(node.get_nb_inputs()):
-            source = table.get(_source(node, index) or ("", 0))
+            source = table.get(_parent(node, index))
             if source is not None:
-                source.users.append((node, index))
+                position = list(layer.kernel.inputs).index(index) if index in layer.kernel.inputs else -1
+                source.users.append((layer, position))
                 source.last = max(source.last, step)
     return table
 
 
-def _attrs(node: aidge_core.Node) -> dict[str, Any]:
-    operator = node.get_operator()
-    if not node.type().startswith("Xnn") or operator.attr is None:
-        return {}
-    attributes: dict[str, Any] = operator.attr.dict()
-    return attributes
+def _needs_no_memory(layer: Layer, index: int) -> bool:
+    """XnnInput only passes the caller's pointer on; the second output of Aidge's max pooling is not computed."""
+    return layer.type == "XnnInput" or (layer.kernel is not _FOREIGN and index >= layer.kernel.outputs)
 
 
-def _channels(node: aidge_core.Node, index: int, side: str) -> int | None:
+def _channels(layer: Layer, index: int, side: str) -> int | None:
     """Elements of a pixel as a layer sees an input or output; None where it knows no pixels."""
-    attrs = _attrs(node)
+    attrs = layer.kernel.attrs
     if "inners" in attrs:
-        many = "in" if node.type() == "XnnConcat" else "out"
+        many = "in" if layer.type == "XnnConcat" else "out"
         inners: list[int] = attrs["inners"]
         return inners[index] if side == many else sum(inners)
     dims = attrs.get("dims") or attrs.get(f"{side}_dims")
     return int(dims[-1]) if dims and index == 0 else None
 
 
-def _takes_strides(node: aidge_core.Node) -> bool:
-    entries = ExportLibXNNPack._export_node_registry.get(node.type(), [])
-    return any(export_node.takes_strides for _, export_node in entries)
+def _takes_strides(layer: Layer) -> bool:
+    return layer.kernel is not _FOREIGN and bool(export_node_class(layer.type).takes_strides)
 
 
-def _readable(activation: Activation, *, besides: aidge_core.Node | None = None) -> bool:
+def _readable(activation: Activation, *, besides: Layer | None = None) -> bool:
     """Whether all readers could take an activation as rows that do not touch each other."""
     return activation.rows == 1 or all(
         _takes_strides(user) and _channels(user, index, "in") == activation.channels
         for user, index in activation.users
-        if besides is None or user.name() != besides.name()
+        if user is not besides
     )
 
 
 # ---- views ---------------------------------------------------------------------------------------------------------
 
 
-def _place_parts(node: aidge_core.Node, table: dict[Key, Activation], vector_channels: int) -> None:
+def _place_parts(layer: Layer, table: dict[Key, Activation]) -> None:
     """Lets the inputs of a concat be written where the concat wants them."""
-    whole = table[_key(node, 0)]
-    attrs = _attrs(node)
-    outer, inners = attrs["outer"], attrs["inners"]
+    whole = table[layer.key(0)]
+    outer, inners = layer.kernel.attrs["outer"], layer.kernel.attrs["inners"]
     stride = whole.stride or sum(inners)
-    sources = [_source(node, i) for i in range(len(inners))]
+    sources = [layer.source(i) for i in range(len(inners))]
     for i, source in enumerate(sources):
-        part = table.get(source or ("", 0))
+        part = table.get(source)
         if part is None or not part.bytes or part.parent is not None or part.is_output or sources.count(source) > 1:
             continue
         if outer > 1 and not (
-            part.channels == inners[i]
-            and _takes_strides(part.node)
-            and _readable(part, besides=node)
-            and _padded(part, vector_channels) == part.channels
+            part.channels == inners[i] and _takes_strides(part.layer) and _readable(part, besides=layer)
         ):
             continue
         part.parent, part.offset = whole, sum(inners[:i])
         part.stride = stride if outer > 1 else 0
 
 
-def _view_parts(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
+def _view_parts(layer: Layer, table: dict[Key, Activation]) -> None:
     """Lets the outputs of a split be read where they lie in its input."""
-    whole = table.get(_source(node, 0) or ("", 0))
+    whole = table.get(layer.source(0))
     if whole is None or not whole.bytes:
         return
-    attrs = _attrs(node)
-    outer, inners = attrs["outer"], attrs["inners"]
-    for i in range(len(inners)):
-        part = table[_key(node, i)]
+    outer, inners = layer.kernel.attrs["outer"], layer.kernel.attrs["inners"]
+    for i, inner in enumerate(inners):
+        part = table[layer.key(i)]
         if part.parent is not None or part.is_output or (outer > 1 and not _readable(part)):
             continue
         part.parent, part.offset = whole, sum(inners[:i])
         part.stride = (whole.stride or sum(inners)) if outer > 1 else 0
 
 
+def _view_whole(layer: Layer, table: dict[Key, Activation]) -> None:
+    """Lets a copy be its source, which nothing overwrites."""
+    out, source = table[layer.key(0)], table.get(layer.source(0))
+    if source is None or not source.bytes or out.parent is not None or out.stride:
+        return
+    if source.stride == 0 or source.rows == 1:
+        out.parent, out.offset = source, 0
+
+
 def _pad_channels(activation: Activation, vector_channels: int) -> None:
     """Makes room for output channels that are computed only to fill a vector."""
-    padded = _padded(activation, vector_channels)
-    if padded == activation.channels or activation.parent is not None:
+    layer, channels = activation.layer, activation.channels
+    padded = padded_channels(layer.type, channels, layer.kernel.attrs.get("groups", 1), vector_channels)
+    if padded == channels or activation.parent is not None:
         return
     if (activation.rows > 1 and activation.is_output) or not _readable(activation):
         return
     activation.stride = activation.row_stride = padded
 
 
-def _padded(activation: Activation, vector_channels: int) -> int:
-    groups = _attrs(activation.node).get("groups", 1)
-    return padded_channels(activation.node.type(), activation.channels, groups, vector_channels)
-
-
-def _overwrite(node: aidge_core.Node, table: dict[Key, Activation]) -> None:
+def _overwrite(layer: Layer, table: dict[Key, Activation]) -> None:
     """Lets an element-wise layer write over an input that nothing reads any more."""
-    out = table.get(_key(node, 0))
+    out = table.get(layer.key(0))
     if out is None or out.parent is not None or out.stride:
         return
-    for i in range(_OVERWRITES.get(node.type(), 0)):
-        source = table.get(_source(node, i) or ("", 0))
+    for i in range(_OVERWRITES.get(layer.type, 0)):
+        source = table.get(layer.source(i))
         if source is None or source.stride or source.is_output or source.root() is not source or not source.bytes:
             continue
         shares = any(other.parent is source for other in table.values())

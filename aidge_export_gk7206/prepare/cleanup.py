@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx_ir as ir
+from onnx_ir.passes import common
 from onnxscript import optimizer
 from onnxscript.rewriter import pattern, rewrite
 
@@ -55,9 +56,14 @@ def fold_constants(model: ir.Model) -> None:
     logging.getLogger("onnx_ir").setLevel(logging.ERROR)
     logging.getLogger("onnxscript").setLevel(logging.ERROR)
     _shapes_of_intermediates_are_stale(model)
-    optimizer.optimize(
-        model, num_iterations=2, onnx_shape_inference=True, input_size_limit=1 << 40, output_size_limit=1 << 40
-    )
+    limits = {"input_size_limit": 1 << 40, "output_size_limit": 1 << 40}
+    try:
+        optimizer.optimize(model, num_iterations=2, onnx_shape_inference=True, **limits)
+    except ir.passes.PassError:
+        # One of onnxscript's rewrites, which only save work, cannot cope with the model (a Pad of opset 10, say).
+        optimizer.fold_constants(model, onnx_shape_inference=True, **limits)
+        optimizer.remove_unused_nodes(model)
+        common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
 
 
 def _shapes_of_intermediates_are_stale(model: ir.Model) -> None:

@@ -7,6 +7,7 @@ import onnx_ir as ir
 from aidge_export_gk7206.prepare.kernel_graph import (
     Array,
     Dims,
+    Form,
     Tensor,
     Value,
     channels_last,
@@ -136,22 +137,39 @@ def _deconvolution_pads(
 
 @lowers("Gemm")
 def gemm(low: Lowering, node: ir.Node) -> None:
+    source, target = low.value(node.inputs[0]), low.value(node.outputs[0])
     if node.attributes.get_int("transA", 0):
-        raise Unsupported("transA=1")
-    target = low.value(node.outputs[0])
+        turned = low.temporary(f"{target.name}_a", source.shape[::-1])
+        low.alias(source, turned, [Form(form.tensor, form.perm[::-1]) for form in low.forms(source)])
+        source = turned
     weights = low.need_constant(node, 1, "the weights of Gemm").astype(np.float32)
     if not node.attributes.get_int("transB", 0):
         weights = weights.T
-    bias = low.constant(node, 2)
-    if low.has(node, 2) and bias is None:
-        raise Unsupported("a bias that the model computes")
-    if bias is not None:
-        bias = bias.astype(np.float32) * np.float32(node.attributes.get_float("beta", 1.0))
-        if bias.ndim == 2 and bias.shape[0] != 1:
-            raise Unsupported(f"a bias of shape {list(bias.shape)}, different for every row")
-        bias = np.broadcast_to(bias.reshape(-1), (weights.shape[0],))
     weights = weights * np.float32(node.attributes.get_float("alpha", 1.0))
-    fully_connected(low, node, low.value(node.inputs[0]), target, weights, bias)
+    if not low.has(node, 2):
+        fully_connected(low, node, source, target, weights, None)
+        return
+    bias = low.need_constant(node, 2, "the bias of Gemm").astype(np.float32)
+    bias = bias * np.float32(node.attributes.get_float("beta", 1.0))
+    if bias.ndim < 2 or bias.shape[0] == 1:
+        row = np.broadcast_to(bias.reshape(-1), (weights.shape[0],))
+        fully_connected(low, node, source, target, weights, row)
+        return
+    # A bias that differs from row to row.
+    product = low.temporary(f"{target.name}_product", target.shape)
+    fully_connected(low, node, source, product, weights, None)
+    out = low.emit(
+        node,
+        "XnnBinary",
+        [low.form(product, plain(2)), constant(bias)],
+        target.shape,
+        op="add",
+        a_dims=list(target.shape),
+        b_dims=list(bias.shape),
+        out_dims=list(target.shape),
+        **NO_ACTIVATION,
+    )
+    low.define(target, out, plain(2))
 
 
 def fully_connected(

@@ -22,6 +22,7 @@ from aidge_export_gk7206.prepare.kernel_graph import (
     plain,
     reshaped_perm,
     same_bytes,
+    size,
 )
 from aidge_export_gk7206.prepare.small_layers import close_gaps, merge_groups
 
@@ -205,7 +206,12 @@ class Lowering:
         target.forms += forms
 
     def reshape(self, source: Value, target: Value) -> None:
-        """Lets a value be the reshaped source; moves bytes only when asked for a form that needs it."""
+        """Lets a value be the reshaped source; moves bytes only when asked for a form that needs it.
+
+        :raises Unsupported: They differ in size: the model is wrong.
+        """
+        if size(source.shape) != size(target.shape):
+            raise Unsupported(f"{list(source.shape)} cannot become {list(target.shape)}")
         if source.constant is not None:
             target.constant = source.constant.reshape(target.shape)
             return

@@ -18,10 +18,20 @@ TIMES = "latency of the export"
 
 _CHAIN_LIMITS = {"resnet18": 1.05, "mobilenetv2_224": 1.05, "lenet": 1.1}
 #: The CNNs among the models; the others are told, not judged.
-_CNNS = frozenset(
-    "lenet lenet_softmax resnet8 resnet18 mobilenetv1_025_96 mobilenetv2_224 dscnn unet unet_tconv tinyyolo yolo "
-    "senet".split()
-)
+_CNNS = {
+    "dscnn",
+    "lenet",
+    "lenet_softmax",
+    "mobilenetv1_025_96",
+    "mobilenetv2_224",
+    "resnet18",
+    "resnet8",
+    "senet",
+    "tinyyolo",
+    "unet",
+    "unet_tconv",
+    "yolo",
+}
 
 
 def measure(work: Work, models: Sequence[Path], core: int, rounds: int, peers: Sequence[str]) -> list[Figure]:

@@ -13,7 +13,7 @@ protected:
     constexpr TensorOperator(const char* layer, const char* type, const Dims& input)
         : Operator(layer, type), dims_(input) {}
 
-    bool check_step(xnn_status status, const char* step) const {
+    bool check_step(xnn_status status, const char* step) {
         return check(status, step, {dims_[0], dims_[1], dims_[2], dims_[3], dims_[4], dims_[5]});
     }
 
@@ -26,7 +26,7 @@ protected:
         return !same;
     }
 
-    bool run_step() const { return check_step(xnn_run_operator(op_, /*threadpool=*/nullptr), "run"); }
+    bool run_step() { return check_step(xnn_run_operator(op_, /*threadpool=*/nullptr), "run"); }
 
 private:
     Dims dims_;

@@ -18,7 +18,8 @@ def by_scales(*scales: float, **attributes: Any) -> Build:
 
     def build(g: Graph, x: str) -> str:
         factors = g.constant([1.0, 1.0, *scales])
-        inputs = [x, factors] if g.opset < 11 else [x, "", factors]
+        # Opset 11 wants an empty roi, later ones none.
+        inputs = [x, factors] if g.opset < 11 else [x, g.constant([]) if g.opset == 11 else "", factors]
         return g.op("Resize", *inputs, **attributes)
 
     return build

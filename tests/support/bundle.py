@@ -133,8 +133,8 @@ class BundleRun:
         try:
             self._export(failures)
             self._run()
-        except (AssertionError, ExportError) as error:
-            failures["all"] = str(error)
+        except Exception as error:
+            failures["all"] = f"{type(error).__name__}: {error}"
         (self.folder / "failures.json").write_text(json.dumps(failures), encoding="utf-8")
 
     def _export(self, failures: dict[str, str]) -> None:

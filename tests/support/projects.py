@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,15 @@ aidge_core.Log.set_console_level(aidge_core.Level.Error)
 #: Where programs run, and the target that they are exported for.
 RUNNERS = {"host": "host", "vlen128": "k230", "vlen256": "k230"}
 TOLERANCE = 1e-5
+# Neither Aidge nor onnxscript is made for threads.
+_exporting = threading.Lock()
 
 
 def export(model: Path, folder: Path, target: str, sample: Array | None = None, **options: Any) -> ExportFolder:
     """Exports a model without compiling it."""
     config = ExportConfig(target=target, xnn=True, export_folder=str(folder), compile=False)
-    export_model(model, config, sample=sample, **options)
+    with _exporting:
+        export_model(model, config, sample=sample, **options)
     return ExportFolder.load(folder)
 
 

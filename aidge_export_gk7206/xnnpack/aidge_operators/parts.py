@@ -39,13 +39,13 @@ def pads_with_zeros(operator: aidge_core.Operator) -> bool:
     constant = np.array(pad.attr.constant_value)
     # An empty value is Aidge's default, zero.
     zero = constant.size == 0 or not np.any(constant)
-    return bool(pad.attr.mode == aidge_core.PaddingMode.CONSTANT and zero and _pads_image(pad))
+    return bool(pad.attr.mode == aidge_core.PaddingMode.CONSTANT and zero and pads_image(pad))
 
 
 def pads_with_lowest(operator: aidge_core.Operator) -> bool:
     """Whether what an operator pads is the border of an image, with what never is a maximum."""
     pad = _pad_of(operator)
-    return pad is None or bool(pad.attr.mode == aidge_core.PaddingMode.CONSTANT_LOWEST and _pads_image(pad))
+    return pad is None or bool(pad.attr.mode == aidge_core.PaddingMode.CONSTANT_LOWEST and pads_image(pad))
 
 
 def only_crops(operator: aidge_core.Operator) -> bool:
@@ -63,7 +63,8 @@ def _pad_of(operator: aidge_core.Operator) -> aidge_core.Operator | None:
     return next((one for one in inner if one.type() == "Pad"), None)
 
 
-def _pads_image(pad: aidge_core.Operator) -> bool:
+def pads_image(pad: aidge_core.Operator) -> bool:
+    """Whether a Pad operator pads height and width, or the only spatial axis, and nothing else."""
     axes, pads = list(pad.attr.axes), list(pad.attr.pads)
     return len(pads) == 2 * len(axes) and axes in ([-2, -1], [2, 3], [-1], [2])
 

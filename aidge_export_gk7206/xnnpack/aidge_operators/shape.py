@@ -8,7 +8,7 @@ import numpy as np
 from aidge_core import dformat
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, refuse
+from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, pads_image, refuse
 from aidge_export_gk7206.xnnpack.aidge_operators.specs import ALIKE, ANY, PLAIN, spec
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves
 
@@ -124,14 +124,17 @@ _PAD_MODES = {
 }
 
 
-@serves("Pad", specs=[PLAIN])
+# Channels last too, although most Pad operators end up inside a convolution: what is before them asks.
+@serves("Pad", specs=[spec(dformat.nhwc, dformat.nhwc, pads_image), PLAIN])
 def pad(operators: Operators) -> Kernel:
-    """More positions around the input."""
+    """More positions around the input. The axes stay in ONNX order whatever the layout."""
     attributes = operators.operator.attr
     if attributes.mode not in _PAD_MODES:
         raise ExportError(f"{operators.who()}: padding mode {attributes.mode.name}", PREPARE)
     dims = operators.dims(0)
     pads, axes = integers(operators, 1, "pads"), integers(operators, 3, "axes") or list(range(len(dims)))
+    if operators.layout(0) == dformat.nhwc:
+        axes = [1, 2]
     before, after = [0] * len(dims), [0] * len(dims)
     for i, axis in enumerate(axes):
         before[axis], after[axis] = pads[i], pads[len(axes) + i]

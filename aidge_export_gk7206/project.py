@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import aidge_core
 import numpy as np
 from aidge_core.export_utils import ExportApplication, generate_file, scheduler_export
 from aidge_core.export_utils.artifact import register_target_export_strategy
@@ -46,6 +47,7 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     folder = Path(context.export_folder)
     name = sanitize_name(context.graph.name())
     context.graph.set_name(name)
+    drop_pooling_indices(context.graph)
     inputs, outputs = _ports(context)
     if folder.is_dir():
         shutil.rmtree(folder)
@@ -93,6 +95,17 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
         },
     )
     return {"expected_artifact": "build/run_export", "protocol": PROTOCOL, "memory_peak_bytes": peaks}
+
+
+def drop_pooling_indices(graph: aidge_core.GraphView) -> None:
+    """Takes away outputs of the graph that the model does not have: the indices that Aidge's max pooling has too.
+
+    Aidge does so itself for those that are not fused with a padding.
+    """
+    wanted = [
+        (node, index) for node, index in graph.get_ordered_outputs() if not (index == 1 and "MaxPool" in node.type())
+    ]
+    graph.set_ordered_outputs(wanted, ignore_missing=True)
 
 
 def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -18,7 +18,7 @@ Section = Callable[[argparse.Namespace, Work, list[Path]], list[Figure]]
 
 SECTIONS: dict[str, Section] = {
     "accuracy": lambda args, work, models: accuracy.measure(work, models, args.targets),
-    "latency": lambda args, work, models: latency.measure(work, models, args.core, args.rounds, args.peers),
+    "latency": lambda args, work, models: latency.measure(work, models, args.core, args.rounds, args.peers, args.clock),
     "instructions": lambda args, work, models: instructions.measure(work, models, args.vlen, args.old_compiler),
     "export": lambda args, work, models: export_cost.measure(work, models, args.repeat, args.stock_compile),
     "memory": lambda args, work, models: memory.measure(work, models),
@@ -57,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
         "--peers", nargs="+", default=["chain", "stock", "onnxruntime"], choices=["chain", "stock", "onnxruntime"],
         help="what to compare latency with (default: all)",
     )  # fmt: skip
+    parser.add_argument(
+        "--clock", choices=["wall", "cpu"], default="wall", help="of latency: cpu where other programs run as well"
+    )
     parser.add_argument(
         "--targets", nargs="+", default=["host", "k230"], choices=["host", "k230"], help="of accuracy (default: both)"
     )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: EPL-2.0
 """Exports an ONNX model through Aidge's own ``export()``; every option of Aidge's ExportConfig is an option here.
 
-    python examples/export_onnx.py model.onnx --target k230 --xnn --export-folder out
+python examples/export_onnx.py model.onnx --target k230 --xnn --export-folder out
 """
 
 import argparse

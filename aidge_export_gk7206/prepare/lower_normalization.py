@@ -16,17 +16,28 @@ def softmax(low: Lowering, node: ir.Node) -> None:
     # Before opset 13 everything from the axis on is normalised together.
     axis = node.attributes.get_int("axis", -1 if low.opset >= 13 else 1) % rank
     axes = [axis] if low.opset >= 13 else list(range(axis, rank))
+    if node.op_type == "LogSoftmax":
+        _log_softmax(low, node, source, target, axes)
+        return
     perm = _axes_last(low, source, axes)
     tensor = low.form(source, perm)
     dims = permuted(source.shape, perm)
     channels = size(dims[rank - len(axes) :])
     out = low.emit(node, "XnnSoftmax", [tensor], dims, dims=[size(dims) // channels, channels])
-    if node.op_type == "LogSoftmax":
-        result = low.temporary(f"{target.name}_softmax", source.shape)
-        low.define(result, out, perm)
-        unary(low, node, result, target, "log")
-    else:
-        low.define(target, out, perm)
+    low.define(target, out, perm)
+
+
+def _log_softmax(low: Lowering, node: ir.Node, source: Value, target: Value, axes: list[int]) -> None:
+    """``x - max - log(sum(exp(x - max)))``: the logarithm of a softmax is infinite where that underflows."""
+    small: Dims = tuple(1 if axis in axes else dim for axis, dim in enumerate(source.shape))
+    largest, total, logarithm = (low.temporary(f"{target.name}_{role}", small) for role in ("max", "sum", "log"))
+    shifted, powers = (low.temporary(f"{target.name}_{role}", source.shape) for role in ("shifted", "exp"))
+    reduce(low, node, source, largest, "max", axes, keep=True)
+    binary(low, node, source, largest, shifted, "subtract")
+    unary(low, node, shifted, powers, "exp")
+    reduce(low, node, powers, total, "sum", axes, keep=True)
+    unary(low, node, total, logarithm, "log")
+    binary(low, node, shifted, logarithm, target, "subtract")
 
 
 def _axes_last(low: Lowering, value: Value, axes: list[int]) -> Dims:

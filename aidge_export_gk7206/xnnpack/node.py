@@ -29,6 +29,7 @@ class LayerCall(str):
     :ivar statements: What a call does before it runs the layer.
     :ivar prepare: Expression that sets the layer up, false when it fails; empty when there is nothing to set up.
     :ivar run: Expression that runs the layer, false when it fails; empty when there is nothing to run.
+    :ivar unused: Pointers to outputs that are not computed; Aidge's template may name them.
     """
 
     comment: str
@@ -47,9 +48,10 @@ class LayerCall(str):
         statements: list[str] | None = None,
         prepare: str = "",
         run: str = "",
+        unused: list[str] | None = None,
     ) -> "LayerCall":
         declarations, statements = declarations or [], statements or []
-        body = [f"// {comment}", *declarations, *statements]
+        body = [f"// {comment}", *declarations, *(unused or []), *statements]
         if run:
             # Aidge's forward function has no way to tell a failure, and its callers would use outputs that are none.
             body.append(f"if (!export_xnnpack::start() || !{run}) {{ std::exit(EXIT_FAILURE); }}")
@@ -247,7 +249,17 @@ class XnnNode(ExportNodeCpp):
                 declarations=declarations,
                 prepare=f"{name}.bind({arguments})" if bindable else f"{name}.init()",
                 run=f"{name}.run({arguments})",
+                unused=self._unused_outputs(),
             )
+        ]
+
+    def _unused_outputs(self) -> list[str]:
+        """Declarations of pointers to outputs that the kernel does not compute."""
+        kinds, names = self.attributes["out_cdtype"], self.attributes["out_name"]
+        return [
+            f"[[maybe_unused]] {kinds[i]}* const {names[i]} = "
+            f"reinterpret_cast<{kinds[i]}*>(mem_{self._component(i)} + {self.mem_info[i]['offset']});"
+            for i in range(self.kernel.outputs, len(names))
         ]
 
     def profile_entry(self) -> str:

@@ -34,20 +34,23 @@ _CNNS = {
 }
 
 
-def measure(work: Work, models: Sequence[Path], core: int, rounds: int, peers: Sequence[str]) -> list[Figure]:
+def measure(
+    work: Work, models: Sequence[Path], core: int, rounds: int, peers: Sequence[str], clock: str
+) -> list[Figure]:
     """Latency of every model.
 
     :param peers: What to compare with: ``"chain"``, ``"stock"``, ``"onnxruntime"``.
+    :param clock: ``"wall"``, or ``"cpu"``: time on the processor, for machines with other work.
     """
     figures: list[Figure] = []
     against_runtime: list[float] = []
     for model in models:
         commands: dict[str, list[str | Path]] = {}
         absent: dict[str, str] = {}
-        commands["export"] = [work.export_program(model, "host", HOST) / "harness", "serve"]
+        commands["export"] = [work.export_program(model, "host", HOST) / "harness", "serve", clock]
         for peer in peers:
             try:
-                commands[peer] = _command(work, peer, model)
+                commands[peer] = _command(work, peer, model, clock)
             except (UnavailableError, CommandError) as reason:
                 absent[peer] = str(reason)
         timings = compare(commands, core, rounds)
@@ -61,11 +64,11 @@ def measure(work: Work, models: Sequence[Path], core: int, rounds: int, peers: S
     return figures
 
 
-def _command(work: Work, peer: str, model: Path) -> list[str | Path]:
+def _command(work: Work, peer: str, model: Path, clock: str) -> list[str | Path]:
     if peer == "onnxruntime":
-        return [sys.executable, PROGRAMS.parent / "ort_worker.py", model]
+        return [sys.executable, PROGRAMS.parent / "ort_worker.py", model, clock]
     program = work.chain_program(model) if peer == "chain" else work.stock_program(model, HOST)
-    return [program / "harness", "serve"]
+    return [program / "harness", "serve", clock]
 
 
 def _figures(name: str, timings: dict[str, Timing], absent: dict[str, str]) -> list[Figure]:

@@ -17,7 +17,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -182,11 +182,14 @@ def export_model(model: Path, target: str, sample: Array, folder: Path) -> tuple
 
     aidge_core.Log.set_console_level(aidge_core.Level.Error)
     config = ExportConfig(target=target, xnn=True, export_folder=str(folder / "export"), cuda=False)
-    with _output_in(folder / "export.log"):
+    log = folder / "export.log"
+    with _output_in(log):
         try:
             made = exporting.export_model(model, config, sample=sample, progress=_say)
-        except Exception as error:
-            raise ExportError(f"the export failed ({_first_line(error)})", f"see {folder / 'export.log'}") from error
+        except ExportError:
+            raise
+        except Exception as error:  # Aidge raises whatever it likes
+            raise ExportError(f"the export failed ({_cause(error, log)})", f"see {log}") from error
     return ExportFolder.load(made.folder), made.steps
 
 
@@ -205,24 +208,25 @@ def _output_in(log: Path) -> Iterator[None]:
     """
     before, stdout = Path.cwd(), os.dup(1)
     sys.stdout.flush()
-    with log.open("w", encoding="utf-8") as file:
-        os.dup2(file.fileno(), 1)
     os.chdir(log.parent)
     try:
-        yield
+        with log.open("w", buffering=1, encoding="utf-8") as file, redirect_stdout(file):
+            os.dup2(file.fileno(), 1)
+            yield
     finally:
-        sys.stdout.flush()
-        os.chdir(before)
         os.dup2(stdout, 1)
         os.close(stdout)
+        os.chdir(before)
 
 
 def _say(text: str) -> None:
     print(f"    {text} ...", file=sys.stderr, flush=True)
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _cause(error: Exception, log: Path) -> str:
+    """What a compiler complained about first, or what Aidge says."""
+    lines = [*log.read_text(encoding="utf-8", errors="replace").splitlines(), *str(error).splitlines()]
+    return next((line for line in lines if "error: " in line), str(error).strip() or type(error).__name__)
 
 
 # ---- what is printed -------------------------------------------------------------------------------------------------

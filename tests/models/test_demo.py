@@ -94,8 +94,22 @@ def test_demo(demo: ModuleType, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [folder], "left files in the current folder"
 
 
-def test_export_that_fails(demo: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line that says what and where to look, exit code 1."""
-    (tmp_path / "file").touch()
-    with pytest.raises(demo.ExportError, match=r"the export failed .*: see .*export\.log"):
-        demo.export_model(tmp_path / "file", "k230", np.zeros((1, 3, 48, 192), np.float32), tmp_path)
+def test_export_that_fails(
+    demo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One line that says what and where to look; what was printed before is in the log."""
+    from aidge_export_gk7206 import exporting
+
+    def fail(*_: object, **__: object) -> None:
+        print("main.cpp:1:1: error: no such luck")
+        raise RuntimeError("Failed to build export")
+
+    monkeypatch.setattr(exporting, "export_model", fail)
+    here = Path.cwd()
+    log = tmp_path / "export.log"
+    with pytest.raises(demo.ExportError) as caught:
+        demo.export_model(tmp_path / "model.onnx", "k230", np.zeros((1, 3, 48, 192), np.float32), tmp_path)
+    assert str(caught.value) == f"the export failed (main.cpp:1:1: error: no such luck): see {log}"
+    assert Path.cwd() == here
+    print("back")
+    assert capfd.readouterr().out == "back\n"

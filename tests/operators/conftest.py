@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.bundle import Branch, Bundle, BundleRun
-from support.cases import Case
+from support.bundle import Bundle, BundleRun
+from support.cases import Branch, Case
 from support.missing import need_build_tools, need_program
 from support.projects import RUNNERS
 from support.sharing import once, shared_folder
@@ -20,40 +20,41 @@ BUNDLE_SIZE = 120
 
 
 class Bundles:
-    """The bundles of a test run."""
+    """The bundles of a test run.
+
+    :param folder: For all their files.
+    :param items: The tests that were selected.
+    """
 
     def __init__(self, folder: Path, items: list[pytest.Item]) -> None:
-        self._where: dict[tuple[str, str, str, str], BundleRun] = {}
+        self._where: dict[tuple[Branch, str], BundleRun] = {}
         self._runs: list[BundleRun] = []
-        groups: dict[tuple[str, int, str], dict[tuple[str, str], Branch]] = {}
+        groups: dict[tuple[int, str], dict[Branch, None]] = {}
         for item in items:
             parameters = getattr(getattr(item, "callspec", None), "params", {})
             case = parameters.get("case")
             if isinstance(case, Case) and isinstance(item, pytest.Function):
-                form, target = parameters["form"], RUNNERS[parameters["runner"]]
-                key = (item.module.__name__, case.opset, target)
-                groups.setdefault(key, {})[case.name, form] = (case, form)
-        for (module, opset, target), branches in groups.items():
-            everything = list(branches.values())
+                branch = Branch(item.module.__name__, case, parameters["form"])
+                groups.setdefault((case.opset, RUNNERS[parameters["runner"]]), {})[branch] = None
+        for (opset, target), branches in groups.items():
+            everything = list(branches)
             for start in range(0, len(everything), BUNDLE_SIZE):
                 part = everything[start : start + BUNDLE_SIZE]
-                place = folder / f"{module}-{opset}-{start // BUNDLE_SIZE}-{target}"
-                run = BundleRun(place, Bundle(opset, part), target)
+                run = BundleRun(folder / f"opset{opset}-{start // BUNDLE_SIZE}-{target}", Bundle(opset, part), target)
                 self._runs.append(run)
-                for case, form in part:
-                    self._where[module, case.name, form, target] = run
+                self._where.update({(branch, target): run for branch in part})
 
     def targets(self) -> set[str]:
-        return {key[3] for key in self._where}
+        return {target for _, target in self._where}
 
     def work(self) -> None:
         """Does what no other process has done."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda run: once(run.folder, lambda _: run.work()), self._runs))
 
-    def check(self, module: str, case: Case, form: str, runner: str) -> None:
+    def check(self, branch: Branch, runner: str) -> None:
         """Compares a branch with the reference."""
-        self._where[module, case.name, form, RUNNERS[runner]].check((case, form), runner)
+        self._where[branch, RUNNERS[runner]].check(branch, runner)
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ CASES = [
         for name, window in WINDOWS.items()
     ),
     Case("max_dilated", IMAGE, pool("MaxPool", kernel_shape=[3, 2], dilations=[2, 3], pads=[1, 1, 2, 0])),
-    Case("max_opset_8", IMAGE, pool("MaxPool", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 0, 0]), opset=8),
+    Case("max_opset_9", IMAGE, pool("MaxPool", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 0, 0]), opset=9),
     Case("average_dilated", IMAGE, pool("AveragePool", kernel_shape=[2, 2], dilations=[2, 2]), opset=19),
     Case(
         "average_dilated_pads",

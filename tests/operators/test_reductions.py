@@ -35,7 +35,7 @@ def all_reductions() -> Iterator[Case]:
                     for keep in (0, 1) if k == 0 else ((number + k) % 2,):
                         digits = "".join(map(str, axes))
                         name = f"{op_type}_{rank}d_{digits}{'_keep' if keep else ''}"
-                        opset = 18 if op_type == "ReduceMin" else 13
+                        opset = 19 if op_type == "ReduceMin" else 13
                         yield Case(name, shape, reduce(op_type, list(axes), keep), opset, forms=("plain", "last"))
 
 
@@ -66,7 +66,7 @@ def layer_norm(shape: tuple[int, ...], axis: int, bias: bool = True) -> Build:
 
 REDUCTIONS = [
     *all_reductions(),
-    *(Case(f"negative_axes_opset_{n}", SHAPES[4], reduce("ReduceMean", [-1, -3], 0), opset=n) for n in (11, 18)),
+    *(Case(f"negative_axes_opset_{n}", SHAPES[4], reduce("ReduceMean", [-1, -3], 0), opset=n) for n in (11, 19)),
     *(Case(f"all_axes_keep_{keep}", SHAPES[4], reduce("ReduceMean", None, keep)) for keep in (0, 1)),
     Case("sum_of_everything", SHAPES[3], reduce("ReduceSum", None, 0)),
     Case("no_axes_no_operation", SHAPES[3], lambda g, x: g.op("ReduceSum", x, g.ints(), noop_with_empty_axes=1)),
@@ -95,7 +95,7 @@ NORMALIZATIONS = [
     Case("batch_2d", (3, 17), batch_norm(17)),
     Case("batch_3d", SHAPES[3], batch_norm(13)),
     Case("batch_4d", SHAPES[4], batch_norm(13, 1e-3)),
-    *(Case(f"batch_opset_{n}", SHAPES[4], batch_norm(13), opset=n) for n in (11, 18)),
+    *(Case(f"batch_opset_{n}", SHAPES[4], batch_norm(13), opset=n) for n in (11, 19)),
     Case("batch_twice", SHAPES[4], lambda g, x: batch_norm(13)(g, batch_norm(13)(g, x))),
     Case("instance_3d", SHAPES[3], instance_norm(13)),
     Case("instance_4d", SHAPES[4], instance_norm(13)),

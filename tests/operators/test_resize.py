@@ -97,6 +97,5 @@ CASES = [
         opset=19,
     ),
     *(Case(f"upsample_{mode}", IMAGE, upsample(mode), opset=9) for mode in ("nearest", "linear")),
-    Case("upsample_opset_7", IMAGE, lambda g, x: g.op("Upsample", x, scales=[1.0, 1.0, 2.0, 2.0]), opset=7),
 ]
 test_resize = operator_tests(CASES)

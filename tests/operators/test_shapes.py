@@ -182,7 +182,7 @@ SPLIT = [
     *(Case(f"split_equal_{axis}", (2, 12, 4, 6), split(axis, 2)) for axis in (0, 1, 2, 3, -1)),
     *(Case(f"split_unequal_{axis}_opset_{n}", IMAGE, split(axis, parts), opset=n)
       for n in (11, 13) for axis, parts in ((1, [1, 8, 3]), (2, [5, 2]), (3, [2, 2, 1]), (0, [1, 1]))),
-    *(Case(f"split_number_{axis}_{n}", IMAGE, split(axis, n), opset=18)
+    *(Case(f"split_number_{axis}_{n}", IMAGE, split(axis, n), opset=19)
       for axis, n in ((1, 3), (1, 5), (2, 3), (0, 2))),
     Case("split_2d", (3, 17), split(1, [10, 7])),
     Case("split_3d", (2, 13, 7), split(1, [10, 3])),
@@ -228,7 +228,7 @@ PAD = [
     Case("pad_edge_wide", (1, 3, 2, 1), pad([0, 0, 6, 4], [0, 0, 6, 4], "edge")),
     Case("pad_2d", (3, 17), pad([1, 0], [0, 2], value=1.0)),
     Case("pad_3d", (2, 13, 7), pad([0, 0, 3], [0, 0, 2], "reflect")),
-    Case("pad_axes", IMAGE, pad_axes, opset=18),
+    Case("pad_axes", IMAGE, pad_axes, opset=19),
     Case("pad_opset_10", IMAGE, pad([0, 0, 2, 1], [0, 0, 1, 3], value=0.5), opset=10),
     Case("pad_after_conv", IMAGE, after_conv(pad([0, 0, 2, 1], [0, 0, 1, 3], "edge"))),
 ]  # fmt: skip

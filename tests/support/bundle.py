@@ -14,17 +14,11 @@ import numpy.typing as npt
 import onnx
 
 from aidge_export_gk7206.errors import ExportError
-from support.cases import Case
+from support.cases import Branch
 from support.graphs import Graph, shapes_of
 from support.projects import RUNNERS, compile_target, configure, difference, export, runner_of
 
 Array = npt.NDArray[Any]
-Branch = tuple[Case, str]
-
-
-def branch_name(branch: Branch) -> str:
-    """A case in one of its forms."""
-    return f"{branch[0].name}.{branch[1]}"
 
 
 @dataclass
@@ -46,15 +40,15 @@ class Bundle:
         self.nodes, self.initializers, self.samples, self.outputs = [], [], [], {}
         start = 0
         for branch in self.branches:
-            case, form = branch
-            graph = Graph(f"{branch_name(branch)}/", case.seed, self.opset)
+            case, form = branch.case, branch.form
+            graph = Graph(f"{branch.name}/", case.seed, self.opset)
             count = int(np.prod(case.shape))
             x = _arrive(graph, case.shape, form, start)
             results = case.build(graph, x)
             results = [results] if isinstance(results, str) else results
             if form == "chained":
                 results = self._leave(graph, results)
-            self.outputs[branch_name(branch)] = results
+            self.outputs[branch.name] = results
             self.nodes += graph.nodes
             self.initializers += graph.initializers
             values = np.random.default_rng(case.seed).uniform(case.low, case.high, count)
@@ -146,10 +140,10 @@ class BundleRun:
                 export(model, self.folder / "project", self._target, self._bundle.sample())
                 break
             except ExportError as error:
-                refused = [b for b in self._bundle.branches if f"'{branch_name(b)}/" in str(error)]
+                refused = [b for b in self._bundle.branches if f"'{b.name}/" in str(error)]
                 if not refused or len(self._bundle.branches) == 1:
                     raise
-                failures.update({branch_name(branch): str(error) for branch in refused})
+                failures.update({branch.name: str(error) for branch in refused})
                 self._bundle.branches = [b for b in self._bundle.branches if b not in refused]
         (self.folder / "positions.json").write_text(json.dumps(self._bundle.positions()), encoding="utf-8")
         configure(self.folder / "project", self._target, "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
@@ -170,14 +164,13 @@ class BundleRun:
 
         :raises AssertionError: They differ, or there are none.
         """
-        name = branch_name(branch)
         failures = json.loads((self.folder / "failures.json").read_text(encoding="utf-8"))
-        problem = failures.get(name) or failures.get("all")
+        problem = failures.get(branch.name) or failures.get("all")
         assert problem is None, problem
-        positions = json.loads((self.folder / "positions.json").read_text(encoding="utf-8"))[name]
+        positions = json.loads((self.folder / "positions.json").read_text(encoding="utf-8"))[branch.name]
         with np.load(self.folder / f"{runner}.npz") as outputs:
             for i, position in enumerate(positions):
                 expected = np.load(self.folder / "project" / "reference" / f"output_{position}.npy")
                 assert np.all(np.isfinite(expected)), "the reference itself is not finite: choose other inputs"
                 off = difference(outputs[f"output_{position}"], expected)
-                assert off <= branch[0].tolerance, f"output {i} {list(expected.shape)}: {off:.3g} times the tolerance"
+                assert off <= branch.case.tolerance, f"output {i} {list(expected.shape)}: {off:.3g} times the tolerance"

@@ -55,6 +55,19 @@ class Case:
         return [form for form in self.forms if form in possible]
 
 
+@dataclass(frozen=True)
+class Branch:
+    """A case in one of its forms."""
+
+    module: str
+    case: Case
+    form: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.module}.{self.case.name}.{self.form}"
+
+
 def operator_tests(cases: Sequence[Case]) -> Callable[..., None]:
     """The test function of a module.
 
@@ -68,6 +81,6 @@ def operator_tests(cases: Sequence[Case]) -> Callable[..., None]:
     @pytest.mark.parametrize("runner", list(RUNNERS))
     @pytest.mark.parametrize(("case", "form"), parameters)
     def test(case: Case, form: str, runner: str, bundles: Any, request: pytest.FixtureRequest) -> None:
-        bundles.check(request.module.__name__, case, form, runner)
+        bundles.check(Branch(request.module.__name__, case, form), runner)
 
     return test

@@ -106,28 +106,23 @@ def _one_axis(dims: Sequence[int]) -> bool:
     return sum(dim != 1 for dim in dims) <= 1
 
 
-def _small(index: int) -> aidge_core.Operator:
-    """Condition that an operand broadcasts and its layout makes no difference."""
-
-    def condition(operator: aidge_core.Operator) -> bool:
-        small, large = operator.get_input(index).dims, operator.get_input(1 - index).dims
-        return operator.nb_inputs() == 2 and _one_axis(small) and not _one_axis(large)
-
-    return condition
+def _small_second(operator: aidge_core.Operator) -> bool:
+    """Whether the second operand broadcasts and its layout makes no difference."""
+    if operator.nb_inputs() != 2:
+        return False
+    large, small = (operator.get_input(index).dims for index in (0, 1))
+    return len(small) <= len(large) and _one_axis(small)
 
 
 def _two(operator: aidge_core.Operator) -> bool:
     return bool(operator.nb_inputs() == 2)
 
 
-# Operands in one layout, or a small one that broadcasts whatever its layout.
+# Operands in one layout, or a small second one that broadcasts whatever its layout. No layouts by name: Aidge divides by
+# zero when it considers them for operands with fewer axes.
 _SPECS = [
     spec([dformat.any_1, dformat.any_1], dformat.any_1, _two),
-    *(
-        spec([dformat.any, layout] if small == 0 else [layout, dformat.any], layout, _small(small))
-        for layout in (dformat.nhwc, dformat.nwc)
-        for small in (1, 0)
-    ),
+    spec([dformat.any_1, dformat.any], dformat.any_1, _small_second),
 ]
 
 
@@ -151,7 +146,8 @@ def binary(operators: Operators) -> Kernel:
         wanted = list(np.broadcast_shapes(tuple(a_dims), tuple(b_dims)))
     except ValueError:
         wanted = []
-    if wanted != out_dims:
+    layouts = {_plain(operators.layout(index)) for index in (a, b) if not _one_axis(operators.dims(index))}
+    if wanted != out_dims or not layouts <= {_plain(operators.operator.get_output(0).dformat)}:
         raise refuse(operators, a_dims, b_dims, f"output {'x'.join(map(str, out_dims))}")
     lower, upper = activation(operators)
     return Kernel(
@@ -168,11 +164,16 @@ def binary(operators: Operators) -> Kernel:
     )
 
 
+def _plain(layout: dformat) -> dformat:
+    """Layouts by what they do to the axes of ONNX: nothing, or channels last."""
+    return layout if layout in (dformat.nhwc, dformat.nwc, dformat.hwc) else dformat.default
+
+
 def _placed(operators: Operators, index: int, out_dims: list[int]) -> list[int]:
     """Dims of an operand in the order of the output's axes: those of a small one may be in another."""
     dims, rank = operators.dims(index), len(out_dims)
-    layout, target = operators.layout(index), operators.operator.get_output(0).dformat
-    if layout == target or rank < 3 or target not in (dformat.nhwc, dformat.nwc) or layout in (dformat.nhwc, dformat.nwc):
+    target = _plain(operators.operator.get_output(0).dformat)
+    if target == dformat.default or _plain(operators.layout(index)) == target or rank < 3:
         return dims
     dims = [1] * (rank - len(dims)) + dims
     return [dims[0], *dims[2:], dims[1]]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: EPL-2.0
 """An ONNX file to a compiled project with its reference: what ``aidge-gk7206 export`` does."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,8 +16,9 @@ from aidge_core.export_utils import compile_export
 from aidge_core.export_utils.config import ExportConfig
 from aidge_core.export_utils.export import finalize_export, prepare_export
 
-from aidge_export_gk7206 import reference
+from aidge_export_gk7206 import reference, targets
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.toolchains import find_tool, require_tool
 
 Array = npt.NDArray[Any]
 Progress = Callable[[str], None]
@@ -99,12 +101,12 @@ def export_model(
         folder = Path(artifact.path)
         description = reference.store(folder, [array], golden)
     if config.compile:
-        with step("compile"):
+        with step("compile"), _build_tools():
             compile_export(
                 str(folder),
                 build_system=context.device.build_system,
                 arch=context.device.arch,
-                build_jobs=config.build_jobs,
+                build_jobs=config.build_jobs or os.cpu_count(),
                 static_analysis=config.static_analysis,
             )
     return ExportReport(
@@ -118,8 +120,25 @@ def export_model(
     )
 
 
+@contextmanager
+def _build_tools() -> Iterator[None]:
+    """Lets Aidge find the CMake and Ninja of the Python environment, whether that is activated or not."""
+    before = dict(os.environ)
+    os.environ["PATH"] = os.pathsep.join([str(Path(require_tool("cmake")).parent), before.get("PATH", os.defpath)])
+    if find_tool("ninja") is not None:
+        os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def _check_config(config: ExportConfig) -> None:
     """Refuses what would end in a silent fallback."""
+    known = targets.names()
+    if config.target not in known:
+        raise ExportError(f"target '{config.target}' is not one of this package's", f"choose {' or '.join(known)}")
     if config.dtype != "float32":
         raise ExportError(
             f"dtype {config.dtype} is not supported: the XNNPACK kernels here are float32",

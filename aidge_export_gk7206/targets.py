@@ -10,6 +10,7 @@ from aidge_core.export_utils import TargetExport, get_target_export, register_ta
 from aidge_core.hw_model import register_target
 from aidge_core.hw_model.components import Memory
 from aidge_core.hw_model.processing_elements import CPU, Riscv
+from aidge_core.hw_model.registry import TARGET_REGISTRY
 from aidge_core.hw_model.targets.sbc_targets import SBC
 
 from aidge_export_gk7206.assets import asset
@@ -67,6 +68,11 @@ class Host(LinuxBoard):
         )
         if not xnn_pack:
             self.board_files_path = None
+
+
+def names() -> list[str]:
+    """The targets that are boards of this package, aliases included."""
+    return sorted(name for name, cls in TARGET_REGISTRY.items() if issubclass(cls, LinuxBoard))
 
 
 def ensure_target_export(name: str) -> None:

@@ -4,7 +4,16 @@
 import numpy as np
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import Tensor, Value, channels_last, permuted, plain
+from aidge_export_gk7206.prepare.kernel_graph import (
+    Op,
+    Tensor,
+    Value,
+    channels_last,
+    permuted,
+    plain,
+    same_bytes,
+    size,
+)
 from aidge_export_gk7206.prepare.lower_convolution import NO_ACTIVATION, constant
 from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, lowers
 from aidge_export_gk7206.prepare.windows import Window, image, image_dims, window_of
@@ -17,7 +26,31 @@ def max_pooling(low: Lowering, node: ir.Node) -> None:
     source, target = low.value(node.inputs[0]), low.value(node.outputs[0])
     kernel = tuple(low.ints(node, "kernel_shape", None, None) or ())
     window = window_of(low, node, source.shape, kernel, target.shape).covering_overhang()
-    _emit_pooling(low, node, "XnnMaxPooling", image(low, source), source, target, window)
+    x = image(low, source)
+    growing = _growing_function(low, source)
+    if growing is None:
+        _emit_pooling(low, node, "XnnMaxPooling", x, source, target, window)
+        return
+    # The largest of a window stays the largest: the function need only be computed of what pooling leaves.
+    pooled = low.temporary(f"{target.name}_pooled", target.shape)
+    _emit_pooling(low, node, "XnnMaxPooling", growing.inputs[0], source, pooled, window)
+    form = low.natural(pooled)
+    dims = permuted(target.shape, form.perm)
+    attrs = {**growing.attrs, "dims": [size(dims[:-1]), dims[-1]]}
+    out = low.emit(node, "XnnUnary", [form.tensor], dims, origin=growing.origin, **attrs)
+    low.ops[-1].layer = growing.layer
+    low.define(target, out, form.perm)
+
+
+def _growing_function(low: Lowering, value: Value) -> Op | None:
+    """The function that computes a value for pooling only, if larger inputs never give smaller outputs.
+
+    Others that grow, like sigmoid, are approximated: not exactly so for neighbouring values.
+    """
+    op = low.sole_producer(value, "XnnUnary")
+    channels_last_in = op is not None and same_bytes(value.shape, value.forms[0].perm, channels_last(len(value.shape)))
+    grows = op is not None and op.attrs["op"] == "leaky_relu" and op.attrs["alpha"] >= 0
+    return op if channels_last_in and grows else None
 
 
 @lowers("AveragePool")

@@ -11,7 +11,7 @@ import sys
 UPSTREAM_MODULE = "aidge_export_xnnpack"
 
 if UPSTREAM_MODULE not in sys.modules and importlib.util.find_spec(UPSTREAM_MODULE) is None:
-    from aidge_export_gk7206.xnnpack import operators, aidge_operators
+    from aidge_export_gk7206.xnnpack import aidge_operators, operators
     from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 
     sys.modules[UPSTREAM_MODULE] = sys.modules[__name__]

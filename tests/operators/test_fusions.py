@@ -114,6 +114,17 @@ def pad_pool(op_type: str, value: float) -> Build:
     )
 
 
+def leaky_then_pool(alpha: float, **attributes: Any) -> Build:
+    """The pooling may come first, unless the function falls somewhere."""
+    window = {"kernel_shape": [3, 3], **attributes}
+    return lambda g, x: g.op("MaxPool", g.op("LeakyRelu", conv()(g, x), alpha=alpha), **window)
+
+
+def leaky_then_pool_and_other(g: Graph, x: str) -> list[str]:
+    y = g.op("LeakyRelu", conv()(g, x), alpha=0.1)
+    return [g.op("MaxPool", y, kernel_shape=[2, 2]), g.op("Abs", y)]
+
+
 def per_channel(*operations: tuple[str, tuple[int, ...]]) -> Build:
     """Constants behind a convolution, one after another."""
 
@@ -193,6 +204,10 @@ CASES = [
     Case("pad_depthwise", IMAGE, lambda g, x: g.conv(g.op("Pad", x, g.ints(0, 0, 1, 1, 0, 0, 1, 1)), 13, 13, group=13)),
     Case("pad_conv_with_pads", IMAGE, lambda g, x: conv()(g, g.op("Pad", x, g.ints(0, 0, 1, 0, 0, 0, 0, 2)))),
     Case("pad_used_twice", IMAGE, pad_used_twice),
+    Case("leaky_max_pool", IMAGE, leaky_then_pool(0.1)),
+    Case("leaky_max_pool_padded", IMAGE, leaky_then_pool(0.1, pads=[1, 1, 1, 1], strides=[2, 2])),
+    Case("falling_leaky_max_pool", IMAGE, leaky_then_pool(-0.5)),
+    Case("leaky_max_pool_and_other", IMAGE, leaky_then_pool_and_other),
     *(
         Case(f"pad_{op}_{value}", IMAGE, pad_pool(op, value))
         for op in ("MaxPool", "AveragePool")

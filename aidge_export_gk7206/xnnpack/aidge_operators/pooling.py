@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: EPL-2.0
 """Pooling over windows and over whole images, with the padding before and the activation after it."""
 
-import numpy as np
-
 import aidge_core
+import numpy as np
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.aidge_operators.parts import activation, image_dims, padding, pairs, refuse

@@ -7,6 +7,7 @@ copies, element-wise layers that overwrite their input, room for padded output c
 of an output) and ``input_strides`` (the same for every input).
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,7 +119,7 @@ def plan_memory(
     for layer in order:
         _overwrite(layer, table)
     arena = _assign(activations)
-    info: dict[aidge_core.Node, list[dict[str, int]]] = {node: [] for node in scheduled}
+    info = {node: [_constant_entry(node)] if node.type() == "Producer" else [] for node in scheduled}
     for layer in order:
         node = layer.node
         strides = [table[key].stride if (key := _parent(node, i)) in table else 0 for i in range(node.get_nb_inputs())]
@@ -311,13 +312,14 @@ def _aligned(address: int) -> int:
 
 
 def _entry(activation: Activation, input_strides: list[int]) -> dict[str, Any]:
-    size = activation.bytes
+    size, (count, length, pixel) = activation.bytes, _lines(activation)
     return {
-        "size": size,
+        # In Aidge's terms: lines of pixels.
+        "size": pixel,
         "offset": activation.address,
-        "stride": size,
-        "length": 1,
-        "count": 1,
+        "stride": pixel,
+        "length": length,
+        "count": count,
         "cont_offset": activation.address,
         "cont_size": size,
         "wrap_offset": 0,
@@ -328,3 +330,20 @@ def _entry(activation: Activation, input_strides: list[int]) -> dict[str, Any]:
         "input_strides": input_strides,
     }
 
+
+def _constant_entry(node: aidge_core.Node) -> dict[str, Any]:
+    """For a constant, which has memory of its own."""
+    tensor = node.get_operator().get_output(0)
+    size = int(np.prod(tensor.dims, dtype=np.int64)) * ((aidge_core.dtype_bit_width(tensor.dtype) + 7) // 8)
+    return {"size": size, "offset": 0, "stride": size, "length": 1, "count": 1, "cont_offset": 0, "cont_size": size,
+            "wrap_offset": 0, "wrap_size": 0, "mem_component_id": 0}  # fmt: skip
+
+
+def _lines(activation: Activation) -> tuple[int, int, int]:
+    """Lines, pixels of a line and bytes of a pixel, as export_cpp's kernels count them."""
+    tensor = activation.layer.node.get_operator().get_output(activation.index)
+    channels_last = {aidge_core.dformat.nhwc: 4, aidge_core.dformat.nwc: 3}
+    if channels_last.get(tensor.dformat) != len(tensor.dims):
+        return 1, 1, activation.elements * activation.element_bytes
+    *lines, length, channels = (int(dim) for dim in tensor.dims)
+    return math.prod(lines), length, channels * activation.element_bytes

@@ -17,7 +17,7 @@ from aidge_core.export_utils.artifact import register_target_export_strategy
 from aidge_core.export_utils.data_conversion import aidge2c
 from aidge_core.export_utils.export import ExportContext
 
-from aidge_export_gk7206 import parameters, report
+from aidge_export_gk7206 import parameters, refusals, report
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.memory import plan_memory
@@ -41,6 +41,7 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     :rtype: dict[str, Any] | None
     :raises ExportError: The graph cannot be exported right.
     """
+    refusals.check(context)
     device = context.device
     if application.kind != "standalone" or not isinstance(device, LinuxBoard) or device.board_files_path is None:
         return None

@@ -10,29 +10,29 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bench import accuracy, export_cost, instructions, latency, machine, memory
+from bench import accuracy, export_cost, instructions, latency, machine, memory, models
 from bench.contenders import Work
 from bench.results import Figure, table
 
 Section = Callable[[argparse.Namespace, Work, list[Path]], list[Figure]]
 
 SECTIONS: dict[str, Section] = {
-    "accuracy": lambda args, work, models: accuracy.measure(work, models, args.targets),
-    "latency": lambda args, work, models: latency.measure(work, models, args.core, args.rounds, args.peers, args.clock),
-    "instructions": lambda args, work, models: instructions.measure(work, models, args.vlen, args.old_compiler),
-    "export": lambda args, work, models: export_cost.measure(work, models, args.repeat, args.stock_compile),
-    "memory": lambda args, work, models: memory.measure(work, models),
+    "accuracy": lambda args, work, paths: accuracy.measure(work, paths, args.targets),
+    "latency": lambda args, work, paths: latency.measure(work, paths, args.core, args.rounds, args.peers, args.clock),
+    "instructions": lambda args, work, paths: instructions.measure(work, paths, args.vlen, args.compilers),
+    "export": lambda args, work, paths: export_cost.measure(work, paths, args.repeat, args.stock_compile),
+    "memory": lambda args, work, paths: memory.measure(work, paths),
 }
 
 
 def main() -> int:
     args = _parser().parse_args()
     work = Work(args.work)
-    models = [args.models / f"{name}.onnx" for name in args.model] or sorted(args.models.glob("*.onnx"))
+    paths = models.find(args.models, args.model, args.work)
     figures: list[Figure] = []
     for section in args.what:
-        figures += SECTIONS[section](args, work, models)
-    about = machine.describe()
+        figures += SECTIONS[section](args, work, paths)
+    about = machine.describe() | {f"XNNPACK, {name}": text for name, text in work.xnnpack.items()}
     print("\n".join(f"{key}: {value}" for key, value in about.items()))
     print()
     print(table(figures))
@@ -45,7 +45,7 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", nargs="+", choices=SECTIONS, help="what to measure")
-    parser.add_argument("--models", type=Path, required=True, help="folder of .onnx files")
+    parser.add_argument("--models", type=Path, help="folder of .onnx files (default: those of tests/zoo.py)")
     parser.add_argument("--model", nargs="*", default=[], metavar="NAME", help="some of them only")
     parser.add_argument(
         "--work", type=Path, default=Path("build/benchmarks"), help="where to build (default: %(default)s)"
@@ -64,7 +64,13 @@ def _parser() -> argparse.ArgumentParser:
         "--targets", nargs="+", default=["host", "k230"], choices=["host", "k230"], help="of accuracy (default: both)"
     )
     parser.add_argument("--vlen", type=int, default=128, help="bits of a vector register (default: %(default)s)")
-    parser.add_argument("--old-compiler", action="store_true", help="instructions: also a stock export by g++ 12")
+    parser.add_argument(
+        "--compilers",
+        nargs="+",
+        default=["toolchain", "gcc"],
+        choices=["toolchain", "gcc"],
+        help="of instructions: what cmake/riscv64.toolchain finds, riscv64-linux-gnu-g++ (default: both)",
+    )
     parser.add_argument("--repeat", type=int, default=5, help="exports and compilations (default: %(default)s)")
     parser.add_argument("--stock-compile", action="store_true", help="export: also compile a stock export, once")
     return parser

@@ -28,7 +28,9 @@ tests() {
 }
 
 check "ruff" ruff check .
+check "ruff's formatter" ruff format --check .
 check "mypy" mypy
+check "mypy of the examples" mypy examples/export_onnx.py examples/k230_text_direction/run.py
 check "clang-format" find runtime cmake tests/runtime -name '*.[ch]pp' -exec clang-format --dry-run --Werror {} +
 tests "Fast tests" -n "$(nproc)" -m "not slow" "$@"
 tests "Slow tests" -n "$(nproc)" -m slow "$@"

@@ -18,6 +18,7 @@ from aidge_export_gk7206.prepare import (  # noqa: F401 - they register their ru
     lower_resize,
     lower_shape,
 )
+from aidge_export_gk7206.prepare.aidge_graph import mend
 from aidge_export_gk7206.prepare.cleanup import (
     drop_constant_inputs,
     fix_dims,
@@ -37,21 +38,31 @@ Model = str | Path | onnx.ModelProto
 
 
 def prepare(
-    model: Model, *, name: str | None = None, shapes: Mapping[str, Sequence[int]] | None = None
+    model: Model | aidge_core.GraphView,
+    *,
+    name: str | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> aidge_core.GraphView:
-    """Reads an ONNX model and lowers it to the operators of ``export_xnnpack``.
+    """Makes a graph that exports right.
 
-    :param model: Path of an ONNX file, or the model itself.
-    :type model: str | Path | onnx.ModelProto
-    :param name: Name of the exported model, by default that of the file or of the ONNX graph; made a C identifier.
+    An ONNX model is lowered to the operators of ``export_xnnpack``: the way that serves every operator and costs least
+    at run time. A graph of Aidge's own operators, imported or made by hand, keeps them, so that it can be exported
+    without XNNPACK as well, and is rewritten where Aidge would export it wrong or not at all.
+
+    :param model: Path of an ONNX file, an ONNX model, or an Aidge graph, which stays as it is.
+    :type model: str | Path | onnx.ModelProto | aidge_core.GraphView
+    :param name: Name of the exported model, by default that of the file or of the graph; made a C identifier.
     :type name: str | None
-    :param shapes: Shapes of inputs whose sizes the model leaves open, by name.
+    :param shapes: Shapes of inputs whose sizes the model leaves open, by name, ``""`` being the only input. An imported
+        Aidge graph leaves all of them open.
     :type shapes: Mapping[str, Sequence[int]] | None
     :return: The graph, for :func:`aidge_core.export_utils.export`; give that a sample input labelled ``nchw`` when the
         input has four axes.
     :rtype: aidge_core.GraphView
     :raises ExportError: The model cannot be read or has something that cannot be exported right; it says what.
     """
+    if isinstance(model, aidge_core.GraphView):
+        return mend(model, name, shapes)
     return to_aidge(lower(load(model), name or _default_name(model), shapes or {}))
 
 

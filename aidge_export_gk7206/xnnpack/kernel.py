@@ -213,6 +213,18 @@ def serves_fused(
     return register
 
 
+def serves_generic(type_: str, *, specs: Sequence[aidge_core.ImplSpec]) -> Callable[[Translation], Translation]:
+    """Registers a translation of operators that Aidge imports without knowing them."""
+
+    def register(translation: Translation) -> Translation:
+        for spec in specs:
+            ExportLibXNNPack.register_generic(type_, spec)(_export_node)
+        _TRANSLATIONS[type_] = translation
+        return translation
+
+    return register
+
+
 def export_node_class(kernel: str) -> Any:
     """The export node class of a kernel operator."""
     return ExportLibXNNPack._export_node_registry[kernel][0][1]

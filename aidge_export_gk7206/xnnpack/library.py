@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: EPL-2.0
 """The export library: Aidge's view of the XNNPACK kernels."""
 
+from typing import Any
+
 import aidge_core
 from aidge_core.export_utils import ExportLib
 from aidge_export_cpp import CPP_ROOT
@@ -22,6 +24,15 @@ class ExportLibXNNPack(ExportLib):
         str(asset("cmake", "xnnpack")): "cmake/xnnpack",
         str(asset("runtime", "xnnpack")): "dnn/include/xnnpack",
     }
+
+    def get_export_node(self, spec: aidge_core.ImplSpec) -> Any:
+        """The export node of the operator, whether or not Aidge finds that the specification fits.
+
+        Aidge settles on this library for want of a better one, too; the export node checks what it can serve.
+        """
+        found = super().get_export_node(spec)
+        entries = self._export_node_registry.get(self.get_operator().type(), [])
+        return found or (entries[0][1] if entries else None)
 
 
 # One specification serves all kernel operators: prepare() has already made layouts explicit.

@@ -17,6 +17,9 @@ from aidge_export_gk7206 import parameters
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.kernel import kernel_of, layer_name
+from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
+
+_LIBRARY = ExportLibXNNPack._name
 
 
 class LayerCall(str):
@@ -108,6 +111,28 @@ def c_list(values: Sequence[int]) -> str:
     return "{" + ", ".join(str(int(v)) for v in values) + "}"
 
 
+def has_foreign_readers(node: aidge_core.Node, index: int = 0) -> bool:
+    """Whether a layer of another library reads an output."""
+    return any(reader.get_operator().backend() != _LIBRARY for reader, _ in node.outputs()[index])
+
+
+def memory_macros(name: str, entry: dict[str, Any]) -> list[str]:
+    """What a layer of export_cpp wants to know about the memory of its input.
+
+    :param name: C name of the pointer to it.
+    :param entry: Its entry in the memory plan.
+    """
+    values = {
+        "SIZE": entry["size"],
+        "OFFSET": entry["offset"],
+        "STRIDE": entry["stride"],
+        "LENGTH": entry["length"],
+        # Nothing wraps around.
+        **dict.fromkeys(("CONT_OFFSET", "CONT_SIZE", "WRAP_OFFSET", "WRAP_SIZE"), 0),
+    }
+    return [f"#define {name.upper()}_MEM_{key} {value}" for key, value in values.items()]
+
+
 class XnnNode(ExportNodeCpp):
     """Export node of a kernel operator.
 
@@ -156,6 +181,12 @@ class XnnNode(ExportNodeCpp):
         # Also makes constants among them part of the program.
         self._run_inputs = self.run_inputs()
         self.attributes["parameters"] = [Parameter(name, a.size) for name, a in self.parameters.items()]
+        self.attributes["macros"] = [
+            line
+            for index, name in enumerate(self.run_outputs())
+            if has_foreign_readers(node, index)
+            for line in memory_macros(name, mem_info[index])
+        ]
 
     def configure(self) -> None:
         """Checks the attributes and fills the variables of the template.
@@ -264,7 +295,7 @@ class XnnNode(ExportNodeCpp):
 
     def profile_entry(self) -> str:
         """Name, operators and library of the layer as C++ literals."""
-        texts = (self.attributes["layer"], self.attributes["origin"], "export_xnnpack")
+        texts = (self.attributes["layer"], self.attributes["origin"], _LIBRARY)
         return ", ".join(c_string(str(text)) for text in texts)
 
     def _component(self, output: int) -> int:
@@ -275,4 +306,4 @@ def _is_fixed(parent: aidge_core.Node) -> bool:
     """Whether the pointer to a node's output is known before the first call."""
     if parent.type() == "Producer":
         return True
-    return bool(parent.get_operator().backend() == "export_xnnpack" and kernel_of(parent).type != "XnnInput")
+    return bool(parent.get_operator().backend() == _LIBRARY and kernel_of(parent).type != "XnnInput")

@@ -35,7 +35,15 @@ def _compare(work: Work, model: Path, target: str) -> Figure:
     except CommandError as error:
         figure.note = str(error).splitlines()[-1][:200]
         return figure
-    command = [sys.executable, REPOSITORY / "aidge_gk7206_cli.py", "validate", folder, "--on", runner, "--json"]
+    command = [
+        sys.executable,
+        str(REPOSITORY / "aidge_gk7206_cli.py"),
+        "validate",
+        str(folder),
+        "--on",
+        runner,
+        "--json",
+    ]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         outputs = json.loads(result.stdout)["outputs"]

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from aidge_export_gk7206.xnnpack.cache import find
 from bench import chain
 from bench.machine import PROGRAMS, REPOSITORY, CommandError, run
 from bench.results import UnavailableError
@@ -37,27 +38,43 @@ class Compiler:
 HOST = Compiler("host")
 #: What cmake/riscv64.toolchain finds: a compiler that knows RVV.
 RISCV = Compiler("riscv64", (f"-DCMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake' / 'riscv64.toolchain'}",))
-#: Debian bookworm's, which does not vectorise for RVV; only stock exports can be built with it.
-RISCV_GCC = Compiler(
-    "riscv64-gcc",
-    (
+
+
+def riscv_gcc() -> Compiler:
+    """Debian's g++ for RISC-V, whatever its version.
+
+    That of bookworm has no RVV intrinsics, nor does it vectorise: XNNPACK comes from a build by the other compiler.
+    """
+    options = [
         "-DCMAKE_SYSTEM_NAME=Linux",
         "-DCMAKE_SYSTEM_PROCESSOR=riscv64",
         "-DCMAKE_CXX_COMPILER=riscv64-linux-gnu-g++",
         "-DCMAKE_C_COMPILER=riscv64-linux-gnu-gcc",
         "-DCMAKE_CXX_FLAGS=-march=rv64gcv -mabi=lp64d",
-    ),
-)
+        "-DCMAKE_ASM_FLAGS=-march=rv64gcv -mabi=lp64d",
+    ]
+    if (build := find("riscv64")) is not None:
+        options.append(f"-DXNNPACK_ROOT={build.folder}")
+    return Compiler("riscv64-gcc", tuple(options))
+
+
+def version(build: Path) -> str:
+    """Which C++ compiler a build folder is for."""
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    found = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", cache, re.MULTILINE)
+    return run([found[1], "--version"]).splitlines()[0] if found is not None else "unknown compiler"
 
 
 class Work:
     """The work folder.
 
     :param folder: Where everything is built.
+    :ivar xnnpack: Which XNNPACK was linked, by name of the compiler.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
+        self.xnnpack: dict[str, str] = {}
         self._sources = _digest(REPOSITORY / name for name in _SOURCES)
 
     # ---- contenders --------------------------------------------------------------------------------------------
@@ -65,16 +82,8 @@ class Work:
     def export(self, model: Path, target: str, *, compiled: bool = False) -> Path:
         """An export of this package; returns its folder."""
         folder = self.folder / f"{'compiled' if compiled else 'export'}-{target}" / model.stem
-        command = [
-            sys.executable,
-            REPOSITORY / "aidge_gk7206_cli.py",
-            "export",
-            model,
-            "-o",
-            folder,
-            "--target",
-            target,
-        ]
+        command: list[str | Path] = [sys.executable, REPOSITORY / "aidge_gk7206_cli.py", "export", model]
+        command += ["-o", folder, "--target", target]
         command += ["--xnn", "--compile" if compiled else "--no-compile"]
         if not self._fresh(folder, model):
             shutil.rmtree(folder, ignore_errors=True)
@@ -139,7 +148,9 @@ class Work:
         build = folder / "build"
         options = [*compiler.options, f"-DKIND={kind}", f"-DFOLDER={source}"]
         options += [f"-DADAPTER={adapter}"] if adapter is not None else []
-        run(["cmake", "-G", "Ninja", "-S", PROGRAMS, "-B", build, *options])
+        configured = run(["cmake", "-G", "Ninja", "-S", PROGRAMS, "-B", build, *options])
+        if (found := re.search(r"XNNPACK: (.+) \(", configured)) is not None:
+            self.xnnpack[compiler.name] = found[1]
         run(["cmake", "--build", build])
         return build
 

@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.contenders import RISCV, RISCV_GCC, Compiler, Work
+from bench.contenders import RISCV, Compiler, Work, riscv_gcc, version
 from bench.machine import PROGRAMS, CommandError, run
 from bench.results import Figure, UnavailableError
 
 TOTAL = "instructions per inference under QEMU riscv64, VLEN {vlen}"
-SAME = "instructions, stock export_cpp / export, both by {compiler}"
-OLD = "instructions, stock export_cpp by g++ 12 / export"
+RATIO = "instructions, stock export_cpp / export, both by {compiler}"
 SCALAR = "scalar micro-kernels of float32 that ran"
 ESTIMATE = "estimate of the K230's time, no measurement"
 
@@ -33,9 +32,9 @@ _MICRO_KERNEL = re.compile(r"^xnn_\w+ukernel\w*$")
 class Row:
     """What a function executed in one inference."""
 
-    instructions: float
-    vector: float
-    cycles: float
+    instructions: int
+    vector: int
+    cycles: int
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Count:
     functions: dict[str, Row]
 
     @property
-    def instructions(self) -> float:
+    def instructions(self) -> int:
         return sum(row.instructions for row in self.functions.values())
 
     def milliseconds(self) -> tuple[float, float]:
@@ -57,38 +56,37 @@ class Count:
             low, high = low + max(vector, scalar), high + vector + scalar
         return low / _HERTZ * 1e3, high / _HERTZ * 1e3
 
-    def micro_kernels(self) -> dict[str, float]:
+    def micro_kernels(self) -> dict[str, int]:
         """XNNPACK's micro-kernels that ran, each with its instructions, most first."""
         found = {name: row.instructions for name, row in self.functions.items() if _MICRO_KERNEL.match(name)}
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def measure(work: Work, models: Sequence[Path], vlen: int, old_compiler: bool) -> list[Figure]:
-    """Instructions of every model, against a stock export.
+def measure(work: Work, models: Sequence[Path], vlen: int, compilers: Sequence[str]) -> list[Figure]:
+    """Instructions of every model, against a stock export built by the same compiler.
 
     :param vlen: Bits of a vector register.
-    :param old_compiler: Whether to build the stock export with g++ 12 as well.
+    :param compilers: ``"toolchain"``, what cmake/riscv64.toolchain finds, and ``"gcc"``, riscv64-linux-gnu-g++.
     """
-    compiler = f"clang ({run(['clang-19', '--version']).splitlines()[0]})"
+    known = {"toolchain": RISCV, "gcc": riscv_gcc()}
     figures: list[Figure] = []
     for model in models:
-        ours = count(work, work.export_program(model, "k230", RISCV) / "harness", vlen)
-        figures += _own_figures(model.stem, ours, vlen)
-        peers = [(RISCV, SAME.format(compiler=compiler), _LIMITS.get(model.stem))]
-        peers += [(RISCV_GCC, OLD, None)] if old_compiler else []
-        for peer, what, limit in peers:
-            figures.append(_ratio(work, model, vlen, peer, what, limit, ours))
-        print(f"{model.stem}: {ours.instructions:,.0f} instructions", file=sys.stderr, flush=True)
+        for compiler in (known[name] for name in compilers):
+            program = work.export_program(model, "k230", compiler)
+            ours = count(work, program / "harness", vlen)
+            print(f"{model.stem}: {ours.instructions:,.0f} instructions", file=sys.stderr, flush=True)
+            if compiler is RISCV:
+                figures += _own_figures(model.stem, ours, vlen)
+            figures.append(_ratio(work, model, vlen, compiler, version(program), ours))
     return figures
 
 
 def count(work: Work, program: Path, vlen: int) -> Count:
-    """Counts one inference: half of what three take more than one."""
-    one, three = (_execute(work, program, vlen, runs) for runs in (1, 3))
+    """Counts one inference: what two take more than one."""
+    one, two = (_execute(work, program, vlen, runs) for runs in (1, 2))
     functions: dict[str, Row] = {}
-    for name, row in three.items():
-        before = one.get(name, (0, 0, 0))
-        difference = [(a - b) / 2 for a, b in zip(row, before, strict=True)]
+    for name, row in two.items():
+        difference = [a - b for a, b in zip(row, one.get(name, (0, 0, 0)), strict=True)]
         if difference[0] > 0:
             functions[name] = Row(*difference)
     return Count(functions)
@@ -124,12 +122,17 @@ def _own_figures(name: str, ours: Count, vlen: int) -> list[Figure]:
     ]
 
 
-def _ratio(
-    work: Work, model: Path, vlen: int, compiler: Compiler, what: str, limit: float | None, ours: Count
-) -> Figure:
+def _ratio(work: Work, model: Path, vlen: int, compiler: Compiler, name: str, ours: Count) -> Figure:
+    figure = Figure(RATIO.format(compiler=name), model.stem, None, limit=_LIMITS.get(model.stem), better=">=")
     try:
         stock = count(work, work.stock_program(model, compiler) / "harness", vlen)
     except (UnavailableError, CommandError) as reason:
-        return Figure(what, model.stem, None, limit=limit, better=">=", note=str(reason).splitlines()[0][:150])
-    note = f"{stock.instructions / 1e6:.4g} M against {ours.instructions / 1e6:.4g} M"
-    return Figure(what, model.stem, stock.instructions / ours.instructions, limit=limit, better=">=", note=note)
+        figure.note = str(reason).splitlines()[0][:150]
+        return figure
+    figure.value = stock.instructions / ours.instructions
+    times = [f"{low:.4g} to {high:.4g}" for low, high in (stock.milliseconds(), ours.milliseconds())]
+    figure.note = (
+        f"{stock.instructions / 1e6:.4g} M against {ours.instructions / 1e6:.4g} M; "
+        f"estimated times {times[0]} against {times[1]} ms"
+    )
+    return figure

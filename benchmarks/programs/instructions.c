@@ -21,43 +21,46 @@ typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 typedef struct {
-    const char *target_name;
+    const char* target_name;
 } qemu_info_t; /* begins like qemu_plugin_info_t */
-typedef void (*translated_t)(qemu_plugin_id_t, struct qemu_plugin_tb *);
-typedef void (*executed_t)(unsigned, void *);
-typedef void (*finished_t)(qemu_plugin_id_t, void *);
+typedef void (*translated_t)(qemu_plugin_id_t, struct qemu_plugin_tb*);
+typedef void (*executed_t)(unsigned, void*);
+typedef void (*finished_t)(qemu_plugin_id_t, void*);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, translated_t);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed_t, int flags, void *);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, finished_t, void *);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
-const char *qemu_plugin_insn_symbol(const struct qemu_plugin_insn *);
+void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb*, int operation, void*, uint64_t);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb*, executed_t, int flags, void*);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, finished_t, void*);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb*);
+struct qemu_plugin_insn* qemu_plugin_tb_get_insn(const struct qemu_plugin_tb*, size_t);
+const void* qemu_plugin_insn_data(const struct qemu_plugin_insn*);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn*);
+const char* qemu_plugin_insn_symbol(const struct qemu_plugin_insn*);
 
 EXPORTED int qemu_plugin_version = 1;
+
+enum { INLINE_ADD = 0 };
 
 /* vtype without its upper bits: element width in bits 5..3, register group in bits 2..0. */
 enum { SETTINGS = 64, KEEPS = -1 };
 
 typedef struct Block {
-    struct Block *next;
-    const char *function;
+    struct Block* next;
+    const char* function;
     size_t count;
-    uint32_t *words; /* instructions; 0 for those of two bytes */
-    int leaves_with; /* setting after the block, or KEEPS */
-    uint64_t runs[SETTINGS];
+    uint32_t* words;         /* instructions; 0 for those of two bytes */
+    int leaves_with;         /* setting after the block, or KEEPS */
+    uint64_t runs[SETTINGS]; /* by the setting on entry; all in the first where there is no vector instruction */
 } Block;
 
 typedef struct {
-    const char *function;
+    const char* function;
     uint64_t instructions, vector, cycles;
 } Row;
 
-static Block *blocks;
+static Block* blocks;
 static unsigned setting;
 static int riscv;
-static const char *output;
+static const char* output;
 
 /* ---- RISC-V vector instructions ---------------------------------------------------------------------------------- */
 
@@ -113,8 +116,8 @@ static unsigned cycles_of(uint32_t word, unsigned vtype) {
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-static void executed(unsigned cpu, void *data) {
-    Block *const block = data;
+static void executed(unsigned cpu, void* data) {
+    Block* const block = data;
     (void)cpu;
     ++block->runs[setting];
     if (block->leaves_with != KEEPS) {
@@ -122,30 +125,36 @@ static void executed(unsigned cpu, void *data) {
     }
 }
 
-static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
-    Block *const block = calloc(1, sizeof *block);
+static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb* tb) {
+    Block* const block = calloc(1, sizeof *block);
+    int vector = 0;
     (void)id;
     block->next = blocks;
     block->count = qemu_plugin_tb_n_insns(tb);
     block->words = calloc(block->count, sizeof *block->words);
     block->leaves_with = KEEPS;
     for (size_t i = 0; i < block->count; ++i) {
-        const struct qemu_plugin_insn *const instruction = qemu_plugin_tb_get_insn(tb, i);
+        const struct qemu_plugin_insn* const instruction = qemu_plugin_tb_get_insn(tb, i);
         if (i == 0) {
             block->function = qemu_plugin_insn_symbol(instruction);
         }
         if (riscv && qemu_plugin_insn_size(instruction) == sizeof *block->words) {
             memcpy(&block->words[i], qemu_plugin_insn_data(instruction), sizeof *block->words);
+            vector |= is_vector_memory(block->words[i]) || bits(block->words[i], 0, 7) == ARITHMETIC;
             if (is_vset(block->words[i]) && setting_of(block->words[i]) != KEEPS) {
                 block->leaves_with = setting_of(block->words[i]);
             }
         }
     }
     blocks = block;
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, 0, block);
+    if (vector) {
+        qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, 0, block);
+    } else {
+        qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD, &block->runs[0], 1);
+    }
 }
 
-static void add(Row *row, const Block *block) {
+static void add(Row* row, const Block* block) {
     for (unsigned entered = 0; entered < SETTINGS; ++entered) {
         unsigned vtype = entered;
         for (size_t i = 0; block->runs[entered] != 0 && i < block->count; ++i) {
@@ -161,12 +170,12 @@ static void add(Row *row, const Block *block) {
     }
 }
 
-static int by_function(const void *a, const void *b) {
-    return strcmp((*(Block *const *)a)->function, (*(Block *const *)b)->function);
+static int by_function(const void* a, const void* b) {
+    return strcmp((*(Block* const*)a)->function, (*(Block* const*)b)->function);
 }
 
-static void finished(qemu_plugin_id_t id, void *data) {
-    FILE *const file = fopen(output, "w");
+static void finished(qemu_plugin_id_t id, void* data) {
+    FILE* const file = fopen(output, "w");
     size_t count = 0;
     (void)id;
     (void)data;
@@ -174,13 +183,13 @@ static void finished(qemu_plugin_id_t id, void *data) {
         perror(output);
         return;
     }
-    for (Block *block = blocks; block != NULL; block = block->next) {
+    for (Block* block = blocks; block != NULL; block = block->next) {
         block->function = block->function == NULL ? "?" : block->function;
         ++count;
     }
-    Block **const sorted = calloc(count + 1, sizeof *sorted);
+    Block** const sorted = calloc(count + 1, sizeof *sorted);
     count = 0;
-    for (Block *block = blocks; block != NULL; block = block->next) {
+    for (Block* block = blocks; block != NULL; block = block->next) {
         sorted[count++] = block;
     }
     qsort(sorted, count, sizeof *sorted, by_function);
@@ -195,7 +204,7 @@ static void finished(qemu_plugin_id_t id, void *data) {
     fclose(file);
 }
 
-EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv) {
+EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv) {
     for (int i = 0; i < argc; ++i) {
         if (strncmp(argv[i], "out=", 4) == 0) {
             output = argv[i] + 4;

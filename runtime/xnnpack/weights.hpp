@@ -8,6 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 
+extern "C" {
+// Around all weights of the program; weak, since a network without weights has none.
+extern const unsigned char aidge_parameters_begin[] __attribute__((weak));
+extern const unsigned char aidge_parameters_end[] __attribute__((weak));
+}
+
 namespace export_xnnpack {
 
 /// Lets Linux drop the pages of constant data that has been packed. They are backed by the program file, so reading
@@ -19,6 +25,14 @@ inline void release_pages(const void* data, std::size_t bytes) {
     if (begin < end) {
         // Failing here costs memory, not correctness.
         (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    }
+}
+
+/// The same for all weights at once, when every layer has packed its own: packing one layer brings pages of its
+/// neighbours back, since Linux maps some around each that is missing.
+inline void release_all_weights() {
+    if (aidge_parameters_begin != nullptr) {
+        release_pages(aidge_parameters_begin, static_cast<std::size_t>(aidge_parameters_end - aidge_parameters_begin));
     }
 }
 

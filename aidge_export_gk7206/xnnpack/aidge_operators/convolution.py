@@ -19,7 +19,7 @@ from aidge_export_gk7206.xnnpack.aidge_operators.parts import (
     window_size,
 )
 from aidge_export_gk7206.xnnpack.aidge_operators.specs import IMAGE, SEQUENCE, recipes, spec
-from aidge_export_gk7206.xnnpack.kernel import Array, Kernel, Operators, serves, serves_fused
+from aidge_export_gk7206.xnnpack.kernel import Array, Kernel, Operators, serves, serves_fused, serves_generic
 
 _CONVOLUTIONS = ("Conv2D", "ConvDepthWise2D", "Conv1D", "ConvDepthWise1D")
 _CHANNELS_LAST = (dformat.nhwc, dformat.nwc)
@@ -71,6 +71,27 @@ def convolution(operators: Operators) -> Kernel:
         },
         [source, operators.need(conv, 1, "weights"), *([] if bias is None else [bias])],
         {1: read, **({} if bias is None else {2: lambda: operators.constant(bias, "the bias").reshape(-1)})},
+    )
+
+
+@serves_generic("Conv", specs=[IMAGE])
+def grouped_convolution(operators: Operators) -> Kernel:
+    """A convolution in groups, which Aidge has no operator for: it has the attributes of ONNX."""
+    attributes = operators.operator.attr
+    in_dims, out_dims = image_dims(operators.dims(0)), image_dims(operators.out_dims())
+    read, shape = weights(operators, operators.node)
+    kernel, groups = shape[1:3], int(attributes.group)
+    stride, dilation, pads = (list(attributes.get_attr(name)) for name in ("strides", "dilations", "pads"))
+    sizes = [window_size(in_dims[1 + i], kernel[i], stride[i], dilation[i], pads[i] + pads[2 + i]) for i in (0, 1)]
+    if shape[3] * groups != in_dims[3] or shape[0] != out_dims[3] or sizes != out_dims[1:3]:
+        raise refuse(operators, in_dims, out_dims, f"weights {shape} in {groups} groups")
+    bias = operators.input_of(operators.node, 2)
+    window = {"kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads}
+    return Kernel(
+        "XnnConvolution",
+        {**pixelwise(in_dims), **window, "out_dims": out_dims, "groups": groups},
+        [0, 1, *([] if bias is None else [bias])],
+        {1: read},
     )
 
 

@@ -2,16 +2,24 @@
 """Element-wise operators of one and two operands."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import aidge_core
 import numpy as np
 from aidge_core import dformat
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import activation, bounds, pixelwise, refuse
+from aidge_export_gk7206.xnnpack.aidge_operators.parts import activation, bounds, memory_order, pixelwise, refuse
 from aidge_export_gk7206.xnnpack.aidge_operators.specs import ANY, recipes, spec
-from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves, serves_fused
+from aidge_export_gk7206.xnnpack.kernel import PREPARE, Array, Kernel, Operators, serves, serves_fused
+
+
+def _is_image(operator: aidge_core.Operator) -> bool:
+    return bool(operator.get_input(0).dformat == dformat.nhwc)
+
+
+# Channels last by name where the input is: for "any", Aidge takes the layout that the input had before it adapted it.
+ELEMENTWISE = [spec(dformat.any, dformat.nhwc, _is_image), ANY]
 
 _UNARY = {
     "Abs": "abs",
@@ -28,32 +36,32 @@ _UNARY = {
 }
 
 
-@serves(*_UNARY, specs=[ANY])
+@serves(*_UNARY, specs=ELEMENTWISE)
 def unary(operators: Operators) -> Kernel:
     """A function without parameters."""
     return _unary(operators, _UNARY[operators.node.type()])
 
 
-@serves("ReLU", specs=[ANY])
+@serves("ReLU", specs=ELEMENTWISE)
 def relu(operators: Operators) -> Kernel:
     """``max(x, 0)``."""
     return _unary(operators, "clamp", activation_min=0.0, activation_max=math.inf)
 
 
-@serves("Clip", specs=[ANY])
+@serves("Clip", specs=ELEMENTWISE)
 def clip(operators: Operators) -> Kernel:
     """``min(max(x, lower), upper)``."""
     lower, upper = bounds(operators, operators.node)
     return _unary(operators, "clamp", activation_min=lower, activation_max=upper)
 
 
-@serves("LeakyReLU", specs=[ANY])
+@serves("LeakyReLU", specs=ELEMENTWISE)
 def leaky_relu(operators: Operators) -> Kernel:
     """``x`` where it is positive, ``alpha * x`` elsewhere."""
     return _unary(operators, "leaky_relu", alpha=float(operators.operator.attr.negative_slope))
 
 
-@serves("HardSigmoid", specs=[ANY])
+@serves("HardSigmoid", specs=ELEMENTWISE)
 def hard_sigmoid(operators: Operators) -> Kernel:
     """``min(max(alpha * x + beta, 0), 1)``, which XNNPACK has as a depthwise convolution of one pixel."""
     attributes = operators.operator.attr
@@ -69,7 +77,9 @@ def hard_sigmoid(operators: Operators) -> Kernel:
 
 
 # Not "HardSwish", whose recipe also fits a gate that is computed from something else.
-@serves_fused({"SelfGatedHardSigmoid": "Identity#0->HardSigmoid#1->Mul#2; Identity#0->Mul#2"}, specs=[ANY])
+@serves_fused(
+    {"SelfGatedHardSigmoid": "Identity#0~0-0>HardSigmoid#1-0-*>Mul#2; Identity#0~0-*>Mul#2"}, specs=ELEMENTWISE
+)
 def hard_swish(operators: Operators) -> Kernel:
     """``x * min(max(x / 6 + 1 / 2, 0), 1)``; the other numbers are not Aidge's hard swish."""
     attributes = operators.get("HardSigmoid").get_operator().attr
@@ -80,7 +90,7 @@ def hard_swish(operators: Operators) -> Kernel:
 
 def _unary(operators: Operators, op: str, **attrs: float) -> Kernel:
     dims = operators.dims(0)
-    if math.prod(dims) != math.prod(operators.out_dims()):
+    if dims != operators.out_dims():
         raise refuse(operators, dims, operators.out_dims(), "the same dims wanted")
     # Rows of pixels, so that neighbours can be placed in larger tensors.
     rows = [math.prod(dims[:-1]), dims[-1]] if dims else [1, 1]
@@ -106,23 +116,19 @@ def _one_axis(dims: Sequence[int]) -> bool:
     return sum(dim != 1 for dim in dims) <= 1
 
 
-def _small_second(operator: aidge_core.Operator) -> bool:
-    """Whether the second operand broadcasts and its layout makes no difference."""
-    if operator.nb_inputs() != 2:
-        return False
-    large, small = (operator.get_input(index).dims for index in (0, 1))
-    return len(small) <= len(large) and _one_axis(small)
+def _has_image(operator: aidge_core.Operator) -> bool:
+    return any(operator.get_input(index).dformat == dformat.nhwc for index in (0, 1))
 
 
 def _two(operator: aidge_core.Operator) -> bool:
     return bool(operator.nb_inputs() == 2)
 
 
-# Operands in one layout, or a small second one that broadcasts whatever its layout. No layouts by name: Aidge divides by
-# zero when it considers them for operands with fewer axes.
+# Any layouts, of which some are refused: where Aidge considers transposing an operand with fewer axes than the layout,
+# it divides by zero.
 _SPECS = [
-    spec([dformat.any_1, dformat.any_1], dformat.any_1, _two),
-    spec([dformat.any_1, dformat.any], dformat.any_1, _small_second),
+    spec([dformat.any, dformat.any], dformat.nhwc, _two, _has_image),
+    spec([dformat.any, dformat.any], dformat.any, _two),
 ]
 
 
@@ -140,40 +146,56 @@ def binary(operators: Operators) -> Kernel:
     """``activation(op(a, b))`` with numpy's broadcasting."""
     inner = operators.get(*_BINARY)
     a, b = operators.need(inner, 0, "left operand"), operators.need(inner, 1, "right operand")
-    out_dims = operators.out_dims()
-    a_dims, b_dims = (_placed(operators, index, out_dims) for index in (a, b))
+    out_dims, target = operators.out_dims(), operators.operator.get_output(0)
+    order = memory_order(target)
+    dims: list[list[int]] = []
+    constants: dict[int, Callable[[], Array]] = {}
+    for position, index in enumerate((a, b)):
+        operand, shape = operators.operator.get_input(index), operators.dims(index)
+        if order != sorted(order) and memory_order(operand) != order:
+            # In ONNX order: a constant is put into that of the output, where that makes a difference.
+            shape = [1] * (len(order) - len(shape)) + shape
+            if operators.is_constant(index):
+                constants[position] = _moved(operators, index, shape, order)
+            elif not _one_axis(shape):
+                raise refuse(operators, operators.dims(index), out_dims, "different layouts")
+            shape = [shape[axis] for axis in order]
+        elif memory_order(operand) != order and len(shape) == len(order):
+            raise refuse(operators, shape, out_dims, "different layouts")
+        dims.append(shape)
     try:
-        wanted = list(np.broadcast_shapes(tuple(a_dims), tuple(b_dims)))
+        wanted = list(np.broadcast_shapes(*map(tuple, dims)))
     except ValueError:
         wanted = []
-    layouts = {_plain(operators.layout(index)) for index in (a, b) if not _one_axis(operators.dims(index))}
-    if wanted != out_dims or not layouts <= {_plain(operators.operator.get_output(0).dformat)}:
-        raise refuse(operators, a_dims, b_dims, f"output {'x'.join(map(str, out_dims))}")
+    if wanted != out_dims:
+        raise refuse(operators, dims[0], dims[1], f"output {'x'.join(map(str, out_dims))}")
     lower, upper = activation(operators)
     return Kernel(
         "XnnBinary",
         {
             "op": _BINARY[inner.type()],
-            "a_dims": a_dims,
-            "b_dims": b_dims,
+            "a_dims": dims[0],
+            "b_dims": dims[1],
             "out_dims": out_dims,
             "activation_min": lower,
             "activation_max": upper,
         },
         [a, b],
+        constants,
     )
 
 
-def _plain(layout: dformat) -> dformat:
-    """Layouts by what they do to the axes of ONNX: nothing, or channels last."""
-    return layout if layout in (dformat.nhwc, dformat.nwc, dformat.hwc) else dformat.default
+def _moved(operators: Operators, index: int, shape: list[int], order: list[int]) -> Callable[[], Array]:
+    """Function that gives a constant operand with its axes in another order."""
+    return lambda: operators.constant(index, "an operand").reshape(shape).transpose(order)
 
 
-def _placed(operators: Operators, index: int, out_dims: list[int]) -> list[int]:
-    """Dims of an operand in the order of the output's axes: those of a small one may be in another."""
-    dims, rank = operators.dims(index), len(out_dims)
-    target = _plain(operators.operator.get_output(0).dformat)
-    if target == dformat.default or _plain(operators.layout(index)) == target or rank < 3:
-        return dims
-    dims = [1] * (rank - len(dims)) + dims
-    return [dims[0], *dims[2:], dims[1]]
+@serves("Reciprocal", specs=ELEMENTWISE)
+def reciprocal(operators: Operators) -> Kernel:
+    """``1 / x``."""
+    dims = operators.dims(0)
+    if dims != operators.out_dims():
+        raise refuse(operators, dims, operators.out_dims(), "the same dims wanted")
+    attrs = {"op": "divide", "a_dims": [1], "b_dims": dims or [1], "out_dims": dims or [1]}
+    bounds_ = {"activation_min": -math.inf, "activation_max": math.inf}
+    return Kernel("XnnBinary", {**attrs, **bounds_}, [0, 0], {0: lambda: np.ones(1)})

@@ -6,6 +6,7 @@ from typing import Any
 
 import aidge_core
 import numpy as np
+from aidge_core import dformat
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Operators
@@ -17,6 +18,19 @@ _LIMIT = float(np.finfo(np.float32).max)
 def image_dims(dims: list[int]) -> list[int]:
     """N, H, W, C of a channels-last tensor with one or two spatial axes."""
     return [dims[0], 1, *dims[1:]] if len(dims) == 3 else dims
+
+
+def memory_order(tensor: aidge_core.Tensor) -> list[int]:
+    """Axes in ONNX order, in the order in which memory has them."""
+    rank = len(tensor.dims)
+    orders = {(dformat.nhwc, 4): [0, 2, 3, 1], (dformat.nwc, 3): [0, 2, 1], (dformat.hwc, 3): [1, 2, 0]}
+    return orders.get((tensor.dformat, rank), list(range(rank)))
+
+
+def lies_plain(tensor: aidge_core.Tensor) -> bool:
+    """Whether the bytes of a tensor are those that ONNX order has: axes of size 1 may be anywhere."""
+    solid = [axis for axis, dim in zip(memory_order(tensor), tensor.dims, strict=True) if dim != 1]
+    return solid == sorted(solid)
 
 
 def pairs(node: aidge_core.Node, name: str) -> list[int]:

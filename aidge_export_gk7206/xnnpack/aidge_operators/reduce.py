@@ -7,32 +7,44 @@ import aidge_core
 from aidge_core import dformat
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, refuse
+from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, memory_order, refuse
 from aidge_export_gk7206.xnnpack.aidge_operators.specs import PLAIN, spec
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves
 
 _REDUCTIONS = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "ReduceSum": "sum"}
 
 
-def _over_image(operator: aidge_core.Operator) -> bool:
-    """Whether height and width are reduced to one pixel. The attribute stays in ONNX order whatever the layout."""
-    axes = sorted(axis % 4 for axis in operator.attr.axes)
-    return len(operator.get_input(0).dims) == 4 and bool(operator.attr.keep_dims) and axes == [2, 3]
+def _keeps_axes(operator: aidge_core.Operator) -> bool:
+    return bool(operator.attr.keep_dims)
 
 
-@serves(*_REDUCTIONS, specs=[spec(dformat.nhwc, dformat.nhwc, _over_image), PLAIN])
+def _keeps_order(operator: aidge_core.Operator) -> bool:
+    """Whether what is left of a channels-last tensor is in ONNX order."""
+    tensor = operator.get_input(0)
+    rank = len(tensor.dims)
+    kept = [axis for axis in memory_order(tensor) if axis not in {axis % rank for axis in operator.attr.axes}]
+    return not operator.attr.keep_dims and kept == sorted(kept)
+
+
+@serves(
+    *_REDUCTIONS,
+    specs=[
+        spec(dformat.nhwc, dformat.nhwc, _keeps_axes),
+        spec(dformat.nhwc, dformat.default, _keeps_order),
+        PLAIN,
+    ],
+)
 def reduction(operators: Operators) -> Kernel:
-    """Mean, sum, maximum or minimum over axes."""
+    """Mean, sum, maximum or minimum over axes, which are in ONNX order whatever the layout."""
     attributes = operators.operator.attr
     dims, axes = operators.dims(0), integers(operators, 1, "axes")
     if not axes and attributes.noop_with_empty_axes:
         return Kernel("XnnCopy", {"dims": [1, math.prod(dims)]}, [0])
-    axes = [axis % len(dims) for axis in axes] or list(range(len(dims)))
-    if operators.layout(0) == dformat.nhwc:
-        axes = [1, 2]
+    order = memory_order(operators.operator.get_input(0))
+    axes = sorted(order.index(axis % len(dims)) for axis in axes or range(len(dims)))
     kept = [dim for axis, dim in enumerate(dims) if axis not in axes]
     wanted = [1 if axis in axes else dim for axis, dim in enumerate(dims)] if attributes.keep_dims else kept
-    if operators.out_dims() != wanted:
+    if operators.out_dims() != (wanted or [1]) and operators.out_dims() != wanted:
         raise refuse(operators, dims, operators.out_dims(), f"axes {axes}")
     attrs = {"op": _REDUCTIONS[operators.node.type()], "in_dims": dims, "axes": axes, "out_dims": kept or [1]}
     return Kernel("XnnReduce", attrs, [0])

@@ -8,16 +8,22 @@ import numpy as np
 from aidge_core import dformat
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, pads_image, refuse
-from aidge_export_gk7206.xnnpack.aidge_operators.specs import ALIKE, ANY, PLAIN, spec
+from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, lies_plain, memory_order, refuse
+from aidge_export_gk7206.xnnpack.aidge_operators.specs import ALIKE, ANY, DOUBLE, IMAGE, PLAIN, SEQUENCE, spec
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves
+from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 
-_CHANNELS_LAST = (dformat.nhwc, dformat.nwc, dformat.hwc)
-
-
-@serves("Flatten", "Reshape", "Squeeze", "Unsqueeze", specs=[PLAIN])
+@serves("Flatten", "Reshape", specs=[PLAIN])
 def reshape(operators: Operators) -> Kernel:
     """The same bytes: a copy that the planner makes a view."""
+    return _copy(operators)
+
+
+@serves("Squeeze", "Unsqueeze", specs=[ANY])
+def squeeze(operators: Operators) -> Kernel:
+    """The same bytes, where what remains of a channels-last tensor is in ONNX order."""
+    if not lies_plain(operators.operator.get_input(0)):
+        raise ExportError(f"{operators.who()}: its axes are not meant for a channels-last input", PREPARE)
     return _copy(operators)
 
 
@@ -25,8 +31,17 @@ def reshape(operators: Operators) -> Kernel:
 def identity(operators: Operators) -> Kernel:
     """A copy that the planner makes a view; at the model's input another name for the caller's pointer."""
     node = operators.node
-    if node.input(0)[0] is None and any(node.get_children()):
+    readers = [reader.get_operator().backend() for reader in node.get_children()]
+    if node.input(0)[0] is None and readers and set(readers) == {ExportLibXNNPack._name}:
         return Kernel("XnnInput", {}, [0])
+    return _copy(operators)
+
+
+@serves("Cast", "CastLike", specs=[ANY, DOUBLE])
+def cast(operators: Operators) -> Kernel:
+    """From float32 to float32, which importers leave in graphs, and of Aidge's own constants, which are float64."""
+    if operators.operator.get_input(0).dtype != aidge_core.dtype.float32 and not operators.is_constant(0):
+        raise ExportError(f"{operators.who()}: a cast from {operators.operator.get_input(0).dtype}", PREPARE)
     return _copy(operators)
 
 
@@ -37,29 +52,19 @@ def _copy(operators: Operators) -> Kernel:
     return Kernel("XnnCopy", {"dims": [1, elements]}, [0])
 
 
-def _moves_channels(operator: aidge_core.Operator) -> bool:
-    """Whether a transposition is one between channels first and channels last, as Aidge's adaptation inserts them."""
-    order = _order(operator)
-    rank = len(order)
-    return order in ([0, *range(2, rank), 1], [0, rank - 1, *range(1, rank - 1)])
-
-
-def _order(operator: aidge_core.Operator) -> list[int]:
-    """Axes in the new order; what Aidge inserts has more entries than axes."""
-    rank = len(operator.get_input(0).dims)
-    return [int(axis) for axis in operator.attr.output_dims_order if axis < rank]
-
-
-@serves("Transpose", specs=[PLAIN, spec(dformat.any, dformat.any, _moves_channels)])
+@serves("Transpose", specs=[ANY])
 def transpose(operators: Operators) -> Kernel:
-    """``numpy.transpose(x, perm)``."""
+    """``numpy.transpose(x, perm)``; the perm of one that Aidge has not inserted is in ONNX order whatever the layout."""
+    source, target = operators.operator.get_input(0), operators.operator.get_output(0)
+    dims = operators.dims(0)
+    # What Aidge inserts has more entries than axes.
+    order = [int(axis) for axis in operators.operator.attr.output_dims_order if axis < len(dims)]
     annotations = operators.node.annotations()
-    inserted = not annotations.has_attr("adapter:og_node") and not annotations.has_attr("adaptRoot")
-    if not inserted and operators.layout(0) in _CHANNELS_LAST:
-        raise ExportError(f"{operators.who()}: Aidge applies its axes, which are the model's, to other ones", PREPARE)
-    dims, order = operators.dims(0), _order(operators.operator)
-    if [dims[axis] for axis in order] != operators.out_dims():
-        raise refuse(operators, dims, operators.out_dims(), f"order {order}")
+    if annotations.has_attr("adapter:og_node") or annotations.has_attr("adaptRoot"):
+        positions = memory_order(source)
+        order = [positions.index(order[axis]) for axis in memory_order(target)]
+    # Aidge computes them from an order that is not meant for the layout.
+    target.resize([dims[axis] for axis in order])
     solid = [axis for axis in order if dims[axis] != 1]
     if solid == sorted(solid):
         return _copy(operators)
@@ -99,13 +104,13 @@ def split(operators: Operators) -> Kernel:
     return Kernel("XnnSplit", {"outer": math.prod(source[:axis]), "inners": inners}, [0], outputs=count)
 
 
-@serves("Slice", specs=[PLAIN])
+@serves("Slice", specs=[IMAGE, SEQUENCE, PLAIN])
 def slice_(operators: Operators) -> Kernel:
-    """Positions of some axes, from one on to before another, in steps."""
+    """Positions of some axes, from one on to before another, in steps. Axes are in ONNX order whatever the layout."""
     lists = [integers(operators, i, name) for i, name in enumerate(("starts", "ends", "axes", "steps"), start=1)]
     begins, ends, axes, strides = lists
-    dims = operators.dims(0)
-    axes = axes or list(range(len(begins)))
+    dims, order = operators.dims(0), memory_order(operators.operator.get_input(0))
+    axes = [order.index(axis % len(dims)) for axis in axes or range(len(begins))]
     strides = strides or [1] * len(begins)
     starts, sizes, steps = [0] * len(dims), list(dims), [1] * len(dims)
     for axis, begin, end, step in zip(axes, begins, ends, strides, strict=True):
@@ -125,16 +130,15 @@ _PAD_MODES = {
 
 
 # Channels last too, although most Pad operators end up inside a convolution: what is before them asks.
-@serves("Pad", specs=[spec(dformat.nhwc, dformat.nhwc, pads_image), PLAIN])
+@serves("Pad", specs=[IMAGE, SEQUENCE, PLAIN])
 def pad(operators: Operators) -> Kernel:
     """More positions around the input. The axes stay in ONNX order whatever the layout."""
     attributes = operators.operator.attr
     if attributes.mode not in _PAD_MODES:
         raise ExportError(f"{operators.who()}: padding mode {attributes.mode.name}", PREPARE)
-    dims = operators.dims(0)
+    dims, order = operators.dims(0), memory_order(operators.operator.get_input(0))
     pads, axes = integers(operators, 1, "pads"), integers(operators, 3, "axes") or list(range(len(dims)))
-    if operators.layout(0) == dformat.nhwc:
-        axes = [1, 2]
+    axes = [order.index(axis % len(dims)) for axis in axes]
     before, after = [0] * len(dims), [0] * len(dims)
     for i, axis in enumerate(axes):
         before[axis], after[axis] = pads[i], pads[len(axes) + i]

@@ -35,6 +35,8 @@ SEQUENCE = spec(dformat.nwc, dformat.nwc)
 PLAIN = spec(dformat.default, dformat.default)
 #: Whatever layout the input has, the output has too.
 ANY = spec(dformat.any, dformat.any)
+#: A float64 input, which only constants of Aidge's own are.
+DOUBLE = ImplSpec([IOSpec(dtype.float64), _FREE], [IOSpec(dtype.float32), _FREE])
 #: All inputs, however many, in one layout.
 ALIKE = ImplSpec([IOSpec(dtype.float32, dformat.any_1)], [IOSpec(dtype.float32, dformat.any_1)])
 

@@ -10,6 +10,7 @@ from aidge_core.export_utils import ExportNode
 
 from aidge_export_gk7206 import parameters
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
+from aidge_export_gk7206.xnnpack.node import has_foreign_readers, memory_macros
 
 
 @ExportLibXNNPack.register("Producer", aidge_core.ImplSpec(aidge_core.IOSpec(aidge_core.dtype.any)))
@@ -22,10 +23,7 @@ class Producer(ExportNode):
         super().__init__(node, mem_info, instance_count)
 
     def export(self, export_folder: str | Path) -> list[str]:
-        foreign = any(
-            child.get_operator().backend() != ExportLibXNNPack._name for child in self.outputs
-        )
-        if not foreign:
+        if not has_foreign_readers(self.node):
             return []
         folder = Path(export_folder)
         symbol = str(self.attributes["out_name"][0])
@@ -33,11 +31,18 @@ class Producer(ExportNode):
         parameters.write(folder, symbol, array)
         header = Path("include") / "layers" / f"{self.attributes['name']}.h"
         (folder / header).parent.mkdir(parents=True, exist_ok=True)
-        (folder / header).write_text(
-            "// SPDX-License-Identifier: EPL-2.0\n#pragma once\n\n#include <cstdint>\n\n"
-            f'extern "C" const {self.attributes["out_cdtype"][0]} {symbol}[{array.size}];\n',
-            encoding="utf-8",
-        )
+        lines = [
+            "// SPDX-License-Identifier: EPL-2.0",
+            "#pragma once",
+            "",
+            "#include <cstdint>",
+            "",
+            f'extern "C" const {self.attributes["out_cdtype"][0]} {symbol}[{array.size}];',
+            "",
+            *memory_macros(symbol, {"size": array.nbytes, "offset": 0, "stride": array.nbytes, "length": 1}),
+            "",
+        ]
+        (folder / header).write_text("\n".join(lines), encoding="utf-8")
         return [str(header)]
 
     def forward(self) -> list[str]:

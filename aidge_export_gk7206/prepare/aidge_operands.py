@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Rewrites of the operands of Aidge's operators."""
+
+import aidge_core
+import numpy as np
+
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.prepare.aidge_edit import (
+    constant_of,
+    dims_of,
+    disconnect,
+    insert_before,
+    nodes_of,
+    replace,
+    set_constant,
+)
+
+_BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Sum")
+
+
+def bounds_to_attributes(graph: aidge_core.GraphView) -> None:
+    """Clip gets its bounds as attributes: export_cpp does not look at the inputs."""
+    for node in nodes_of(graph, "Clip"):
+        for index, name in ((1, "min"), (2, "max")):
+            if node.input(index)[0] is None:
+                continue
+            value = constant_of(node, index)
+            if value is None or value.size != 1:
+                raise ExportError(
+                    f"layer '{node.name()}' (Clip): its bound '{name}' is computed by the model",
+                    "make it a constant",
+                )
+            node.get_operator().attr.set_attr(name, float(value.reshape(())))
+            disconnect(graph, node, index)
+
+
+def casts_of_constants(graph: aidge_core.GraphView) -> None:
+    """Constants that are cast to the type of something computed, which is float32, become float32."""
+    for node in nodes_of(graph, "CastLike"):
+        array = constant_of(node, 0)
+        if array is None:
+            continue
+        readers = node.outputs()[0]
+        for reader, index in readers:
+            set_constant(graph, reader, index, array.astype(np.float32))
+        disconnect(graph, node, 0)
+        disconnect(graph, node, 1)
+        graph.remove(node)
+
+
+def computed_operand_first(graph: aidge_core.GraphView) -> None:
+    """The constant operand of two comes second: Aidge takes the layout of the result from the first."""
+    for node in nodes_of(graph, "Add", "Mul", "Sub", "Div", "Max", "Min", "Sum"):
+        if node.get_nb_inputs() != 2 or constant_of(node, 0) is None or node.input(1)[0] is None:
+            continue
+        if node.type() == "Sub":
+            # c - x = -x + c
+            negative = aidge_core.Neg(name=f"{node.name()}_negative")
+            insert_before(graph, node, 1, negative)
+            node = _renamed(graph, node, aidge_core.Add(name=f"{node.name()}_add"))
+        elif node.type() == "Div":
+            # c / x = 1 / x * c
+            insert_before(graph, node, 1, aidge_core.Reciprocal(name=f"{node.name()}_reciprocal"))
+            node = _renamed(graph, node, aidge_core.Mul(name=f"{node.name()}_mul"))
+        (constant, _), (computed, output) = node.input(0), node.input(1)
+        constant.remove_child(node, 0)
+        computed.remove_child(node, output)
+        computed.add_child(node, output, 0)
+        constant.add_child(node, 0, 1)
+
+
+def _renamed(graph: aidge_core.GraphView, old: aidge_core.Node, new: aidge_core.Node) -> aidge_core.Node:
+    replace(graph, old, new)
+    return new
+
+
+def full_rank_operands(graph: aidge_core.GraphView) -> None:
+    """Constant operands get as many axes as what they are combined with: Aidge cannot transpose those with fewer."""
+    for node in nodes_of(graph, *_BINARY):
+        for index in range(node.get_nb_inputs()):
+            array = constant_of(node, index)
+            if array is None:
+                continue
+            rank = max(len(dims_of(node, other)) for other in range(node.get_nb_inputs()))
+            if array.ndim < rank:
+                shape = (1,) * (rank - array.ndim) + array.shape
+                set_constant(graph, node, index, array.astype(np.float32).reshape(shape))

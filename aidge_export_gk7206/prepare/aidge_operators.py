@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Rewrites of Aidge's operators to others that compute the same."""
+
+from collections.abc import Callable
+from typing import Any
+
+import aidge_core
+
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.prepare.aidge_edit import dims_of, nodes_of, replace
+
+_GROUPED = "Conv"
+
+
+def depthwise_to_grouped(graph: aidge_core.GraphView) -> bool:
+    """Depthwise convolutions with several outputs per input become grouped ones: Aidge's make one.
+
+    :return: Whether there was one whose input is known.
+    """
+    found = False
+    for node in nodes_of(graph, "ConvDepthWise2D"):
+        channels, weights = _channels(node), node.input(1)[0]
+        outputs = 0 if weights is None else int(weights.get_operator().get_output(0).dims[0])
+        if not channels or outputs in (0, channels):
+            continue
+        attributes = node.get_operator().attr
+        categories = [
+            aidge_core.InputCategory.Data,
+            aidge_core.InputCategory.Param,
+            aidge_core.InputCategory.OptionalParam,
+        ]
+        new = aidge_core.GenericOperator(_GROUPED, categories, 1, name=f"{node.name()}_grouped")
+        values = {
+            "group": channels,
+            "kernel_shape": list(attributes.kernel_dims),
+            "strides": list(attributes.stride_dims),
+            "dilations": list(attributes.dilation_dims),
+            "pads": [0, 0, 0, 0],
+        }
+        for name, value in values.items():
+            new.get_operator().attr.add_attr(name, value)
+        replace(graph, node, new)
+        found = True
+    give_dims_to_grouped_convolutions(graph)
+    return found
+
+
+def _channels(node: aidge_core.Node) -> int:
+    """Channels of the input of a convolution, 0 where they are not known."""
+    tensor = node.get_operator().get_input(0)
+    dims = [] if tensor is None else list(tensor.dims)
+    return int(dims[1]) if len(dims) == 4 else 0
+
+
+def give_dims_to_grouped_convolutions(graph: aidge_core.GraphView) -> None:
+    """Grouped convolutions, which Aidge imports as operators that it knows nothing about, get all their attributes and a
+    function that tells the shape of their output."""
+    for node in nodes_of(graph, _GROUPED):
+        operator = node.get_operator()
+        attributes = operator.attr
+        weights = [int(dim) for dim in node.input(1)[0].get_operator().get_output(0).dims]
+        if attributes.has_attr("auto_pad") and str(attributes.auto_pad).strip("b'") not in ("NOTSET", "VALID"):
+            raise ExportError(
+                f"layer '{node.name()}' (grouped Conv): auto_pad is not supported", "export the ONNX file, not the graph"
+            )
+        spatial = len(weights) - 2
+        defaults = {"pads": [0] * 2 * spatial, "strides": [1] * spatial, "dilations": [1] * spatial, "group": 1}
+        for name, value in defaults.items():
+            if not attributes.has_attr(name):
+                attributes.add_attr(name, value)
+        operator.set_forward_dims(_output_dims(weights, attributes))
+
+
+def _output_dims(weights: list[int], attributes: Any) -> Callable[[list[list[int]]], list[list[int]]]:
+    pads, strides, dilations = list(attributes.pads), list(attributes.strides), list(attributes.dilations)
+
+    def forward(dims: list[list[int]]) -> list[list[int]]:
+        batch, _, *sizes = dims[0]
+        count = len(sizes)
+        out = [
+            (sizes[i] + pads[i] + pads[count + i] - (weights[2 + i] - 1) * dilations[i] - 1) // strides[i] + 1
+            for i in range(count)
+        ]
+        return [[batch, weights[0], *out]]
+
+    return forward
+
+
+def reductions_to_pooling(graph: aidge_core.GraphView) -> None:
+    """A mean over height and width becomes a global pooling: export_cpp applies the axes to channels-last tensors."""
+    for node in nodes_of(graph, "ReduceMean"):
+        attributes, dims = node.get_operator().attr, dims_of(node)
+        if len(dims) == 4 and attributes.keep_dims and sorted(axis % 4 for axis in attributes.axes) == [2, 3]:
+            replace(graph, node, aidge_core.GlobalAveragePooling(name=f"{node.name()}_pooling"))
+
+
+def global_to_windowed_pooling(graph: aidge_core.GraphView) -> None:
+    """Global pooling of images that are not square gets its window by name: export_cpp swaps height and width."""
+    for node in nodes_of(graph, "GlobalAveragePooling"):
+        dims = dims_of(node)
+        if len(dims) == 4 and dims[2] != dims[3]:
+            replace(graph, node, aidge_core.AvgPooling2D(dims[2:], name=f"{node.name()}_window", stride_dims=dims[2:]))
+
+
+def flatten_to_reshape(graph: aidge_core.GraphView) -> None:
+    """Flatten becomes Reshape, which export_cpp has."""
+    for node in nodes_of(graph, "Flatten"):
+        dims = [int(dim) for dim in node.get_operator().get_output(0).dims]
+        replace(graph, node, aidge_core.Reshape(dims, name=f"{node.name()}_reshape"))

@@ -11,7 +11,7 @@ from aidge_export_gk7206 import project, targets, xnnpack
 from aidge_export_gk7206.errors import ExportError
 
 if TYPE_CHECKING:
-    from aidge_export_gk7206.prepare import prepare
+    from aidge_export_gk7206.preparation import prepare
 
 __all__ = ["ExportError", "prepare", "project", "targets", "xnnpack"]
 
@@ -19,7 +19,7 @@ __all__ = ["ExportError", "prepare", "project", "targets", "xnnpack"]
 def __getattr__(name: str) -> Any:
     # The ONNX tools behind prepare() take most of a second to import; running an export needs none of them.
     if name == "prepare":
-        from aidge_export_gk7206.prepare import prepare
+        from aidge_export_gk7206.preparation import prepare
 
         return prepare
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

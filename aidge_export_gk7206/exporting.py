@@ -66,7 +66,7 @@ def export_model(
     :rtype: ExportReport
     :raises ExportError: Something that the user can mend.
     """
-    from aidge_export_gk7206.prepare import load, lower, to_aidge
+    from aidge_export_gk7206.preparation import load, lower, to_aidge
 
     _check_config(config)
     steps: dict[str, float] = {}

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from aidge_export_gk7206.prepare import load, lower
-from aidge_export_gk7206.prepare.kernel_graph import KernelGraph, Op, Tensor, size
+from aidge_export_gk7206.preparation import load, lower
+from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Op, Tensor, size
 from bench.results import UnavailableError
 
 _ALIGNMENT = 64

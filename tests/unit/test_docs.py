@@ -94,8 +94,8 @@ def test_kernel_operators() -> None:
 
 def test_onnx_operators() -> None:
     """README and the table list what there are rules for."""
-    import aidge_export_gk7206.prepare  # noqa: F401 - registers the rules
-    from aidge_export_gk7206.prepare.lowering import _RULES
+    import aidge_export_gk7206.preparation  # noqa: F401 - registers the rules
+    from aidge_export_gk7206.preparation.lowering import _RULES
 
     known = set(_RULES) - {"ConstantOfShape"}  # "everything that depends on no input"
     words = {word for cells in rows(OPERATORS, "ONNX") for word in re.findall(r"\b[A-Z]\w+", cells[0])} - {"ONNX"}
@@ -136,7 +136,7 @@ def test_messages_exist() -> None:
 
 def test_prepare_is_a_function() -> None:
     """However the package and its parts are imported first."""
-    for first in ("import aidge_export_gk7206.prepare", "from aidge_export_gk7206 import exporting", "pass"):
+    for first in ("import aidge_export_gk7206.preparation", "from aidge_export_gk7206 import exporting", "pass"):
         code = f"{first}\nfrom aidge_export_gk7206 import prepare\nassert callable(prepare), prepare"
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert result.returncode == 0, f"after {first}: {result.stderr}"
@@ -148,7 +148,7 @@ import aidge_core, numpy, onnx
 from onnx import helper
 from aidge_core.export_utils import export
 from aidge_core.export_utils.config import ExportConfig
-from aidge_export_gk7206.prepare import prepare
+from aidge_export_gk7206.preparation import prepare
 x, y = (helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [1, c, 6, 6]) for n, c in (("x", 3), ("y", 4)))
 w = onnx.numpy_helper.from_array(numpy.ones((4, 3, 3, 3), numpy.float32), "w")
 graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4)], "tiny", [x], [y], [w])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import aidge_core
 import numpy as np
 
-from aidge_export_gk7206.prepare.kernel_graph import Dims, KernelGraph, Op, Tensor
+from aidge_export_gk7206.preparation.kernel_graph import Dims, KernelGraph, Op, Tensor
 from aidge_export_gk7206.report import PORTS
 
 

@@ -3,10 +3,10 @@
 
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import Dims, Value, permuted, size
-from aidge_export_gk7206.prepare.lower_elementwise import affine, binary, unary
-from aidge_export_gk7206.prepare.lower_pooling import reduce
-from aidge_export_gk7206.prepare.lowering import Lowering, lowers
+from aidge_export_gk7206.preparation.kernel_graph import Dims, Value, permuted, size
+from aidge_export_gk7206.preparation.lower_elementwise import affine, binary, unary
+from aidge_export_gk7206.preparation.lower_pooling import reduce
+from aidge_export_gk7206.preparation.lowering import Lowering, lowers
 
 
 @lowers("Softmax", "LogSoftmax")

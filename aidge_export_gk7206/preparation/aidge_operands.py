@@ -5,7 +5,7 @@ import aidge_core
 import numpy as np
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.prepare.aidge_edit import (
+from aidge_export_gk7206.preparation.aidge_edit import (
     constant_of,
     dims_of,
     disconnect,

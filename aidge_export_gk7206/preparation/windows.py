@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import Dims, Tensor, Value, channels_last
-from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported
+from aidge_export_gk7206.preparation.kernel_graph import Dims, Tensor, Value, channels_last
+from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported
 
 
 @dataclass(frozen=True)

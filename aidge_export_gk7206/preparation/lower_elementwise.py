@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import Array, Op, Value, permuted, size
-from aidge_export_gk7206.prepare.lower_convolution import constant
-from aidge_export_gk7206.prepare.lowering import INFINITY, Lowering, Unsupported, lowers
+from aidge_export_gk7206.preparation.kernel_graph import Array, Op, Value, permuted, size
+from aidge_export_gk7206.preparation.lower_convolution import constant
+from aidge_export_gk7206.preparation.lowering import INFINITY, Lowering, Unsupported, lowers
 
 # Operators that can bound their own output.
 _BOUNDED = (

@@ -4,9 +4,9 @@
 import numpy as np
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import Dims, Form, Op, Tensor, Value, permuted, plain, size
-from aidge_export_gk7206.prepare.lower_elementwise import binary
-from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, layer_name, lowers
+from aidge_export_gk7206.preparation.kernel_graph import Dims, Form, Op, Tensor, Value, permuted, plain, size
+from aidge_export_gk7206.preparation.lower_elementwise import binary
+from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, layer_name, lowers
 
 
 @lowers("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")

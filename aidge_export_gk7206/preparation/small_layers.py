@@ -8,7 +8,7 @@ output. Where a reader cannot skip gaps, a copy closes them here.
 
 import numpy as np
 
-from aidge_export_gk7206.prepare.kernel_graph import Op, Tensor, size
+from aidge_export_gk7206.preparation.kernel_graph import Op, Tensor, size
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 from aidge_export_gk7206.xnnpack.packing import padded_channels
 

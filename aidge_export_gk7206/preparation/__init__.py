@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.naming import sanitize_name
-from aidge_export_gk7206.prepare import (  # noqa: F401 - they register their rules
+from aidge_export_gk7206.preparation import (  # noqa: F401 - they register their rules
     lower_convolution,
     lower_elementwise,
     lower_normalization,
@@ -18,16 +18,16 @@ from aidge_export_gk7206.prepare import (  # noqa: F401 - they register their ru
     lower_resize,
     lower_shape,
 )
-from aidge_export_gk7206.prepare.aidge_graph import mend
-from aidge_export_gk7206.prepare.cleanup import (
+from aidge_export_gk7206.preparation.aidge_graph import mend
+from aidge_export_gk7206.preparation.cleanup import (
     drop_constant_inputs,
     fix_dims,
     fold_constants,
     fuse_patterns,
 )
-from aidge_export_gk7206.prepare.kernel_graph import KernelGraph, Port, Tensor, channels_last, permuted, plain
-from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, finish, layer_name, rule_for
-from aidge_export_gk7206.prepare.to_aidge import to_aidge
+from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Port, Tensor, channels_last, permuted, plain
+from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, finish, layer_name, rule_for
+from aidge_export_gk7206.preparation.to_aidge import to_aidge
 
 __all__ = ["load", "lower", "prepare", "to_aidge"]
 

@@ -4,7 +4,7 @@
 import numpy as np
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import (
+from aidge_export_gk7206.preparation.kernel_graph import (
     Op,
     Tensor,
     Value,
@@ -14,9 +14,9 @@ from aidge_export_gk7206.prepare.kernel_graph import (
     same_bytes,
     size,
 )
-from aidge_export_gk7206.prepare.lower_convolution import NO_ACTIVATION, constant
-from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, lowers
-from aidge_export_gk7206.prepare.windows import Window, image, image_dims, window_of
+from aidge_export_gk7206.preparation.lower_convolution import NO_ACTIVATION, constant
+from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, lowers
+from aidge_export_gk7206.preparation.windows import Window, image, image_dims, window_of
 
 
 @lowers("MaxPool")

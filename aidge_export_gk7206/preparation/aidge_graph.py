@@ -11,8 +11,8 @@ import aidge_core
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.naming import sanitize_name
-from aidge_export_gk7206.prepare import aidge_operands, aidge_operators
-from aidge_export_gk7206.prepare.aidge_edit import ONNX_LAYOUTS, nodes_of
+from aidge_export_gk7206.preparation import aidge_operands, aidge_operators
+from aidge_export_gk7206.preparation.aidge_edit import ONNX_LAYOUTS, nodes_of
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 import numpy as np
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import (
+from aidge_export_gk7206.preparation.kernel_graph import (
     Array,
     Dims,
     Form,
@@ -16,8 +16,8 @@ from aidge_export_gk7206.prepare.kernel_graph import (
     same_bytes,
     size,
 )
-from aidge_export_gk7206.prepare.lowering import INFINITY, Lowering, Unsupported, lowers
-from aidge_export_gk7206.prepare.windows import Window, image, image_dims, window_of
+from aidge_export_gk7206.preparation.lowering import INFINITY, Lowering, Unsupported, lowers
+from aidge_export_gk7206.preparation.windows import Window, image, image_dims, window_of
 
 NO_ACTIVATION = {"activation_min": -INFINITY, "activation_max": INFINITY}
 

@@ -7,10 +7,10 @@ import numpy as np
 import onnx_ir as ir
 
 from aidge_export_gk7206.interpolation import TRANSFORMS, Axis, nearest, served_bilinear
-from aidge_export_gk7206.prepare.kernel_graph import Array, Value, channels_last, permuted
-from aidge_export_gk7206.prepare.lower_convolution import constant
-from aidge_export_gk7206.prepare.lowering import Lowering, Unsupported, lowers
-from aidge_export_gk7206.prepare.windows import image, image_dims
+from aidge_export_gk7206.preparation.kernel_graph import Array, Value, channels_last, permuted
+from aidge_export_gk7206.preparation.lower_convolution import constant
+from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, lowers
+from aidge_export_gk7206.preparation.windows import image, image_dims
 
 
 @lowers("Resize", "Upsample")

@@ -7,7 +7,7 @@ from typing import Any
 import aidge_core
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.prepare.aidge_edit import dims_of, nodes_of, replace
+from aidge_export_gk7206.preparation.aidge_edit import dims_of, nodes_of, replace
 
 _GROUPED = "Conv"
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from aidge_export_gk7206.prepare.kernel_graph import (
+from aidge_export_gk7206.preparation.kernel_graph import (
     Array,
     Dims,
     Form,
@@ -24,7 +24,7 @@ from aidge_export_gk7206.prepare.kernel_graph import (
     same_bytes,
     size,
 )
-from aidge_export_gk7206.prepare.small_layers import close_gaps, merge_groups
+from aidge_export_gk7206.preparation.small_layers import close_gaps, merge_groups
 
 INFINITY = float("inf")
 

@@ -17,6 +17,7 @@ from aidge_core.export_utils.config import ExportConfig
 from aidge_core.export_utils.export import finalize_export, prepare_export
 
 from aidge_export_gk7206 import reference, targets
+from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.toolchains import find_tool, require_tool
 
@@ -66,8 +67,6 @@ def export_model(
     :rtype: ExportReport
     :raises ExportError: Something that the user can mend.
     """
-    from aidge_export_gk7206.preparation import load, lower, to_aidge
-
     _check_config(config)
     steps: dict[str, float] = {}
 
@@ -83,19 +82,21 @@ def export_model(
         wanted = dict(shapes or {})
         if sample is not None:
             wanted.setdefault("", list(sample.shape))
-        kernels = lower(load(model), Path(model).stem, wanted)
-        port = kernels.inputs[0]
-        array = reference.random_input(port.shape) if sample is None else _checked_sample(sample)
-        graph = to_aidge(kernels)
-    folder = config.export_folder or f"export_{kernels.name}_{config.dtype}_{config.target}"
-    config = replace(config, clone_model=False, dformat=None, export_folder=folder)
+        prepared = _prepare(model, wanted, config.xnn)
+        shape = prepared.input_shape
+        array = reference.random_input(shape) if sample is None else _checked_sample(sample)
+    folder = config.export_folder or f"export_{prepared.graph.name()}_{config.dtype}_{config.target}"
+    # Prepared kernels take any layout; Aidge's own operators work on images that are channels last.
+    config = replace(config, clone_model=False, dformat=None if config.xnn else "nhwc", export_folder=folder)
     with step("reference"):
-        golden = reference.run(Path(model), port.name, array)
+        golden = reference.run(Path(model), prepared.input_name, array)
     with step("adapt"):
         tensor = aidge_core.Tensor(np.ascontiguousarray(array))
-        if len(port.shape) == 4:
+        if len(shape) == 4:
             tensor.set_data_format(aidge_core.dformat.nchw)
-        context = prepare_export(graph, config, input_tensors=[tensor])
+        context = prepare_export(prepared.graph, config, input_tensors=[tensor])
+        # Aidge's own project, which it makes for the host, could not be run on other inputs.
+        context.device.board_files_path = asset(*targets.PROJECT_FILES)
     with step("generate"):
         artifact = finalize_export(context, config.application)
         folder = Path(artifact.path)
@@ -118,6 +119,29 @@ def export_model(
         description["macs"],
         steps,
     )
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A graph to export, and the input of the ONNX model."""
+
+    graph: aidge_core.GraphView
+    input_name: str
+    input_shape: tuple[int, ...]
+
+
+def _prepare(model: str | Path, shapes: Mapping[str, Sequence[int]], xnn: bool) -> _Prepared:
+    """Makes the graph: of kernel operators where XNNPACK is to run them, of Aidge's own operators otherwise."""
+    from aidge_export_gk7206.preparation import load, lower, to_aidge
+    from aidge_export_gk7206.preparation.portable import to_portable
+
+    name = Path(model).stem
+    if not xnn:
+        portable = to_portable(load(model), name, shapes)
+        return _Prepared(portable.graph, portable.input_name, portable.input_shape)
+    kernels = lower(load(model), name, shapes)
+    (port,) = kernels.inputs
+    return _Prepared(to_aidge(kernels), port.name, port.shape)
 
 
 @contextmanager

@@ -14,8 +14,7 @@ from typing import Any
 import aidge_core
 import numpy as np
 
-from aidge_export_gk7206.xnnpack.kernel import Kernel, export_node_class, kernel_of
-from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
+from aidge_export_gk7206.xnnpack.kernel import Kernel, export_node_class, is_served, kernel_of
 from aidge_export_gk7206.xnnpack.packing import padded_channels
 
 ALIGNMENT = 64
@@ -140,7 +139,7 @@ def _parent(node: aidge_core.Node, index: int) -> Key:
 
 
 def _kernel(node: aidge_core.Node) -> Kernel:
-    return kernel_of(node) if node.get_operator().backend() == ExportLibXNNPack._name else _FOREIGN
+    return kernel_of(node) if is_served(node) else _FOREIGN
 
 
 def _activations(graph: aidge_core.GraphView, order: list[Layer]) -> dict[Key, Activation]:

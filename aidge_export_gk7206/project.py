@@ -122,7 +122,7 @@ def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str,
     for position, (node, index) in enumerate(ports_in):
         tensor = node.get_operator().get_input(index)
         symbol = report.symbol(node, index, "input")
-        entry = described["inputs"][position] if described else report.describe_port(symbol, tensor)
+        entry = described["inputs"][position] if described else report.describe_port(node, index, "input")
         dims = [int(dim) for dim in tensor.dims]
         if dims != entry["device_shape"]:
             raise ExportError(
@@ -134,7 +134,7 @@ def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str,
     for position, (node, index) in enumerate(ports_out):
         tensor = node.get_operator().get_output(index)
         symbol = report.symbol(node, index, "output")
-        entry = described["outputs"][position] if described else report.describe_port(symbol, tensor)
+        entry = described["outputs"][position] if described else report.describe_port(node, index, "output")
         outputs.append({**entry, "symbol": symbol, "ctype": aidge2c(tensor.dtype)})
     return inputs, outputs
 

@@ -10,8 +10,7 @@ import aidge_core
 from aidge_core.export_utils.export import ExportContext
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.kernel import kernel_of
-from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
+from aidge_export_gk7206.xnnpack.kernel import is_served, kernel_of
 
 
 def check(context: ExportContext) -> None:
@@ -22,6 +21,6 @@ def check(context: ExportContext) -> None:
     :raises ExportError: It names the layer, the reason and the remedy.
     """
     for node in context.scheduler.get_sequential_static_scheduling():
-        if node.type() != "Producer" and node.get_operator().backend() == ExportLibXNNPack._name:
+        if is_served(node):
             # Translates as the export will, and mends the dims of what Aidge has lost track of.
             kernel_of(node)

@@ -10,6 +10,7 @@ import aidge_core
 from aidge_core.export_utils.data_conversion import sanitize_cpp_identifier
 
 from aidge_export_gk7206.parameters import FOLDER as PARAMETERS
+from aidge_export_gk7206.xnnpack.kernel import is_served, kernel_of, layer_name
 
 #: Attribute of one node of a prepared graph that describes the model's inputs and outputs, as JSON. It travels with the
 #: graph through Aidge's export, which knows nothing of names and layouts in the ONNX model.
@@ -26,21 +27,46 @@ def ports(graph: aidge_core.GraphView) -> dict[str, list[dict[str, Any]]] | None
     return None
 
 
-def describe_port(name: str, tensor: aidge_core.Tensor) -> dict[str, Any]:
-    """Entry of export.json for a graph that was not prepared: Aidge's label tells the layout."""
+def describe_port(node: aidge_core.Node, index: int, side: str) -> dict[str, Any]:
+    """Entry of export.json for a graph of Aidge's own operators: Aidge's label tells the layout.
+
+    :param side: ``"input"`` or ``"output"``.
+    """
+    operator = node.get_operator()
+    tensor = operator.get_input(index) if side == "input" else operator.get_output(index)
     dims = [int(dim) for dim in tensor.dims]
     nhwc = tensor.dformat == aidge_core.dformat.nhwc and len(dims) == 4
     nwc = tensor.dformat == aidge_core.dformat.nwc and len(dims) == 3
     permutation = [0, *range(2, len(dims)), 1] if nhwc or nwc else None
     shape = dims if permutation is None else [dims[permutation.index(axis)] for axis in range(len(dims))]
     return {
-        "name": name,
+        "name": _name_in_model(node, index, side) or symbol(node, index, side),
         "dtype": str(tensor.dtype).removeprefix("dtype."),
         "shape": shape,
         "layout": "nhwc" if nhwc else "nwc" if nwc else "default",
         "device_shape": dims,
         "permutation": permutation,
     }
+
+
+def _name_in_model(node: aidge_core.Node, index: int, side: str) -> str:
+    """Name of an input or output in the ONNX model, as Aidge's importer notes it; empty where it does not."""
+    annotations, key = node.annotations(), f"{side}_names"
+    names = annotations.get_attr(key) if annotations.has_attr(key) else []
+    if index < len(names) and names[index]:
+        return str(names[index])
+    operator = node.get_operator()
+    if isinstance(operator, aidge_core.MetaOperatorOp):
+        graph = operator.get_micro_graph()
+        ports = graph.get_ordered_inputs() if side == "input" else graph.get_ordered_outputs()
+        return _name_in_model(*ports[index], side) if index < len(ports) else ""
+    if node.type() == "Transpose":
+        # Inserted by Aidge at the edge of the graph.
+        if side == "output" and node.input(0)[0] is not None:
+            return _name_in_model(*node.input(0), side)
+        readers = node.outputs()[0]
+        return _name_in_model(*readers[0], side) if side == "input" and len(readers) == 1 else ""
+    return ""
 
 
 def symbol(node: aidge_core.Node, index: int, side: str) -> str:
@@ -59,7 +85,7 @@ def nodes(scheduler: aidge_core.Scheduler) -> list[dict[str, str]]:
         attributes = operator.attr.dict() if node.type().startswith("Xnn") else {}
         entries.append(
             {
-                "name": str(attributes.get("layer") or node.name()),
+                "name": str(attributes.get("layer") or layer_name(node)),
                 "type": str(attributes.get("origin") or node.type()),
                 "library": library,
                 "reason": "" if library == "export_xnnpack" else f"export_xnnpack has no operator for {node.type()}",
@@ -74,14 +100,15 @@ def macs(scheduler: aidge_core.Scheduler) -> int:
 
 
 def _macs(node: aidge_core.Node) -> int:
-    if not node.type().startswith("Xnn"):
+    if not is_served(node):
         return 0
-    attrs: dict[str, Any] = node.get_operator().attr.dict()
-    match node.type():
+    kernel = kernel_of(node)
+    attrs = kernel.attrs
+    match kernel.type:
         case "XnnConvolution":
-            return _size(attrs["out_dims"]) * _size(attrs["kernel"]) * int(attrs["in_dims"][3]) // int(attrs["groups"])
+            return _size(attrs["out_dims"]) * _size(attrs["kernel"]) * attrs["in_dims"][3] // attrs["groups"]
         case "XnnDeconvolution":
-            per_pixel = _size(attrs["kernel"]) * int(attrs["out_dims"][3]) // int(attrs["groups"])
+            per_pixel = _size(attrs["kernel"]) * attrs["out_dims"][3] // attrs["groups"]
             return _size(attrs["in_dims"]) * per_pixel
         case "XnnFullyConnected":
             return _size(attrs["out_dims"]) * int(attrs["in_dims"][1])

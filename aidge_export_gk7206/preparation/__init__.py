@@ -24,6 +24,7 @@ from aidge_export_gk7206.preparation.cleanup import (
     fix_dims,
     fold_constants,
     fuse_patterns,
+    name_nodes,
 )
 from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Port, Tensor, channels_last, permuted, plain
 from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, finish, layer_name, rule_for
@@ -97,6 +98,7 @@ def lower(
     :raises ExportError: A node cannot be exported right.
     """
     drop_constant_inputs(model)
+    name_nodes(model)
     if len(model.graph.inputs) != 1:
         names = ", ".join(f"'{value.name}'" for value in model.graph.inputs) or "none"
         raise ExportError(

@@ -24,7 +24,10 @@ class Names:
 
 
 def mend(
-    graph: aidge_core.GraphView, name: str | None = None, shapes: Mapping[str, Sequence[int]] | None = None
+    graph: aidge_core.GraphView,
+    name: str | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    names: Names | None = None,
 ) -> aidge_core.GraphView:
     """Applies all rewrites.
 
@@ -35,6 +38,8 @@ def mend(
     :param shapes: Shapes of the inputs in ONNX order, by name; ``""`` stands for the only one. By default those of the
         tensors that the graph's inputs have.
     :type shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] | None
+    :param names: Names of the inputs and outputs, by default those that the graph has.
+    :type names: Names | None
     :return: The rewritten graph.
     :rtype: aidge_core.GraphView
     :raises ExportError: The shape of an input is not known, or an operator cannot be exported right.
@@ -42,7 +47,7 @@ def mend(
     dims = input_dims(graph, shapes or {})
     graph = graph.clone()
     graph.set_name(sanitize_name(name or graph.name()))
-    names = port_names(graph)
+    names = names or port_names(graph)
     label_layers(graph)
     aidge_core.expand_metaops(graph, recursive=True, name_format="{0}_{1}_{2}", unique_name=True)
     graph.set_backend("cpu")

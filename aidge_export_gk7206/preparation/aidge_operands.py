@@ -21,17 +21,19 @@ _BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Sum")
 def bounds_to_attributes(graph: aidge_core.GraphView) -> None:
     """Clip gets its bounds as attributes: export_cpp does not look at the inputs."""
     for node in nodes_of(graph, "Clip"):
-        for index, name in ((1, "min"), (2, "max")):
-            if node.input(index)[0] is None:
-                continue
-            value = constant_of(node, index)
+        bounds = {name: float(getattr(node.get_operator().attr, name)) for name in ("min", "max")}
+        inputs = [index for index in (1, 2) if node.input(index)[0] is not None]
+        for index in inputs:
+            name, value = ("min", "max")[index - 1], constant_of(node, index)
             if value is None or value.size != 1:
                 raise ExportError(
-                    f"layer '{node.name()}' (Clip): its bound '{name}' is computed by the model",
-                    "make it a constant",
+                    f"layer '{node.name()}' (Clip): its bound '{name}' is computed by the model", "make it a constant"
                 )
-            node.get_operator().attr.set_attr(name, float(value.reshape(())))
+            bounds[name] = float(value.reshape(()))
             disconnect(graph, node, index)
+        if inputs:
+            # A new node, for the old one still has the tensors of what it was connected to.
+            replace(graph, node, aidge_core.Clip(name=f"{node.name()}_bounded", **bounds))
 
 
 def casts_of_constants(graph: aidge_core.GraphView) -> None:

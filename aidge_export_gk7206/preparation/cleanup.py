@@ -21,6 +21,13 @@ def drop_constant_inputs(model: ir.Model) -> None:
     model.graph.inputs.extend(inputs)
 
 
+def name_nodes(model: ir.Model) -> None:
+    """Gives nodes without a name that of their first output: it is what messages call them, and people can find."""
+    for node in model.graph:
+        if not node.name and node.outputs:
+            node.name = node.outputs[0].name
+
+
 def fix_dims(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
     """Gives every input its final shape: the one asked for, or the model's own with 1 for a free batch size.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.preparation.kernel_graph import (
     Array,
     Dims,
@@ -215,11 +216,17 @@ class Lowering:
         if source.constant is not None:
             target.constant = source.constant.reshape(target.shape)
             return
+        shared = False
+        while not source.forms and source.view_of is not None:
+            # A reshaped value reshaped once more is the first one reshaped.
+            shared, source = shared or source.uses > 1, source.view_of
         views = [
             Form(form.tensor, perm)
             for form in self.forms(source)
             if (perm := reshaped_perm(source.shape, target.shape, form.perm)) is not None
         ]
+        for view in views:
+            view.tensor.shared = view.tensor.shared or shared
         if views:
             self.alias(source, target, views)
         else:
@@ -257,6 +264,8 @@ def finish(lowering: Lowering, name: str, inputs: list[Port], vector_channels: i
     """Collects outputs, drops what nothing reads, closes gaps that small layers leave."""
     outputs: list[Port] = []
     for source in lowering.model.graph.outputs:
+        if source.dtype not in (ir.DataType.FLOAT, None):
+            raise ExportError(f"output '{source.name}' is {source.dtype}, only float32 is supported", "remove it")
         value = lowering.value(source)
         form = output_form(lowering, value)
         tensor = form.tensor

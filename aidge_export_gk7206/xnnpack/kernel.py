@@ -152,6 +152,11 @@ Translation = Callable[[Operators], Kernel]
 _TRANSLATIONS: dict[str, Translation] = {}
 
 
+def is_served(node: aidge_core.Node) -> bool:
+    """Whether a node of an adapted graph runs on this package's library."""
+    return bool(node.type() != "Producer" and isinstance(node.get_operator().get_impl(), ExportLibXNNPack))
+
+
 def kernel_of(node: aidge_core.Node) -> Kernel:
     """The kernel operator that a node is.
 

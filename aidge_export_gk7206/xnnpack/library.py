@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: EPL-2.0
 """The export library: Aidge's view of the XNNPACK kernels."""
 
+import importlib.util
+import sys
 from typing import Any
 
 import aidge_core
@@ -10,7 +12,24 @@ from aidge_export_cpp import CPP_ROOT
 from aidge_export_gk7206.assets import asset
 
 
-class ExportLibXNNPack(ExportLib):
+UPSTREAM_MODULE = "aidge_export_xnnpack"
+
+
+def upstream_is_installed() -> bool:
+    """Whether there is a module ``aidge_export_xnnpack`` that is not this package standing in for it."""
+    loaded = sys.modules.get(UPSTREAM_MODULE)
+    if loaded is not None:
+        return loaded.__name__ != __package__
+    return importlib.util.find_spec(UPSTREAM_MODULE) is not None
+
+
+class _Unlisted(ExportLib):
+    """Aidge finds libraries by name among the direct subclasses of ExportLib: one below this it does not find."""
+
+    _name = "export_xnnpack_unlisted"
+
+
+class ExportLibXNNPack(_Unlisted if upstream_is_installed() else ExportLib):  # type: ignore[misc]
     """XNNPACK operators, float32, channels last."""
 
     _name = "export_xnnpack"

@@ -84,10 +84,11 @@ class Graph:
             self.nodes,
             name,
             [helper.make_tensor_value_info(key, dtype, list(shape)) for key, shape in inputs.items()],
-            [helper.make_tensor_value_info(key, dtype, None) for key in outputs],
+            [helper.make_tensor_value_info(key, dtype, inputs.get(key)) for key in outputs],
             self.initializers,
         )
-        opsets = [helper.make_opsetid("", self.opset)]
+        domains = sorted({node.domain for node in self.nodes if node.domain})
+        opsets = [helper.make_opsetid("", self.opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
         return infer_shapes(helper.make_model(graph, opset_imports=opsets, ir_version=ir_version))
 
 

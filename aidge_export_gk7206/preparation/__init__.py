@@ -139,6 +139,9 @@ def _lower_node(lowering: Lowering, node: ir.Node) -> None:
         )
     try:
         rule(lowering, node)
+        for output in node.outputs:
+            if (output.uses() or output.is_graph_output()) and not lowering.knows(output):
+                raise Unsupported(f"its output '{output.name}' is used")
     except Unsupported as error:
         raise ExportError(
             f"layer '{name}' ({node.op_type}): {error}", "change the model, or cut it before this layer"

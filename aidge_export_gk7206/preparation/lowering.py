@@ -89,6 +89,13 @@ class Lowering:
             )
         return self._values[source]
 
+    def knows(self, source: ir.Value) -> bool:
+        """Whether something has been lowered that computes a value."""
+        value = self._values.get(source)
+        if source.const_value is not None:
+            return True
+        return value is not None and (bool(value.forms) or value.view_of is not None or value.constant is not None)
+
     def has(self, node: ir.Node, index: int) -> bool:
         """Whether an optional input of a node is there."""
         return index < len(node.inputs) and node.inputs[index] is not None

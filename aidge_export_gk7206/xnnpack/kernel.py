@@ -130,6 +130,11 @@ class Operators:
         """Aidge's label of an input of the node."""
         return self.operator.get_input(index).dformat
 
+    def is_inserted(self) -> bool:
+        """Whether Aidge has inserted the node to change a layout: it marks those that were there."""
+        annotations = self.node.annotations()
+        return not annotations.has_attr("adapter:og_node") and not annotations.has_attr("adaptRoot")
+
     def who(self) -> str:
         """The layer, as messages name it."""
         return f"layer '{layer_name(self.node)}' ({self.node.type()})"

@@ -7,16 +7,30 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.bundle import Bundle, BundleRun
 from support.cases import Branch, Case
 from support.missing import need_build_tools, need_program
+from support.onnx_tests import accepted
 from support.projects import RUNNERS
 from support.sharing import once, shared_folder
 
 #: Branches of one model; more make fewer, larger programs.
 BUNDLE_SIZE = 120
+
+
+def _branches(item: pytest.Item, parameters: dict[str, Any]) -> list[Branch]:
+    """What a test needs."""
+    if not isinstance(item, pytest.Function):
+        return []
+    module = item.module.__name__
+    if isinstance(case := parameters.get("case"), Case):
+        return [Branch(module, case, parameters["form"])]
+    if operator := parameters.get("onnx_operator"):
+        return [Branch(module, case, "plain") for case in accepted(operator)]
+    return []
 
 
 class Bundles:
@@ -32,10 +46,8 @@ class Bundles:
         groups: dict[tuple[int, str], dict[Branch, None]] = {}
         for item in items:
             parameters = getattr(getattr(item, "callspec", None), "params", {})
-            case = parameters.get("case")
-            if isinstance(case, Case) and isinstance(item, pytest.Function):
-                branch = Branch(item.module.__name__, case, parameters["form"])
-                groups.setdefault((case.opset, RUNNERS[parameters["runner"]]), {})[branch] = None
+            for branch in _branches(item, parameters):
+                groups.setdefault((branch.case.opset, RUNNERS[parameters["runner"]]), {})[branch] = None
         for (opset, target), branches in groups.items():
             everything = list(branches)
             for start in range(0, len(everything), BUNDLE_SIZE):

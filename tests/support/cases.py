@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from support.graphs import Graph
@@ -20,6 +22,7 @@ from support.projects import RUNNERS
 #: How the input of a case comes: as ONNX has it, channels last, or from a convolution (or Gemm) with another behind.
 FORMS = ("plain", "last", "chained")
 
+Array = npt.NDArray[Any]
 Build = Callable[[Graph, str], "str | list[str]"]
 
 
@@ -34,6 +37,8 @@ class Case:
     :ivar low: Smallest input value.
     :ivar high: Largest input value.
     :ivar tolerance: Times the usual one, 1e-5 * max(1, largest reference value).
+    :ivar values: The input, random when not given.
+    :ivar expected: The outputs; ONNX Runtime's when not given.
     """
 
     name: str
@@ -44,6 +49,15 @@ class Case:
     high: float = 3.0
     tolerance: float = 1.0
     forms: tuple[str, ...] = FORMS
+    values: Array | None = None
+    expected: list[Array] | None = None
+
+    def sample(self) -> Array:
+        """The input."""
+        if self.values is not None:
+            return self.values.reshape(-1)
+        values = np.random.default_rng(self.seed).uniform(self.low, self.high, int(np.prod(self.shape)))
+        return values.astype(np.float32)
 
     @property
     def seed(self) -> int:

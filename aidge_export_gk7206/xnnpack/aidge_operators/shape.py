@@ -59,8 +59,7 @@ def transpose(operators: Operators) -> Kernel:
     dims = operators.dims(0)
     # What Aidge inserts has more entries than axes.
     order = [int(axis) for axis in operators.operator.attr.output_dims_order if axis < len(dims)]
-    annotations = operators.node.annotations()
-    if annotations.has_attr("adapter:og_node") or annotations.has_attr("adaptRoot"):
+    if not operators.is_inserted():
         positions = memory_order(source)
         order = [positions.index(order[axis]) for axis in memory_order(target)]
     # Aidge computes them from an order that is not meant for the layout.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: EPL-2.0
 """From a graph that Aidge has prepared and scheduled to a project that builds.
 
-Registered as the export strategy of this package's targets, so that ``aidge_core.export_utils.export()`` calls it. A
+The export strategy of this package's boards (targets.py), so that ``aidge_core.export_utils.export()`` calls it. A
 strategy rather than a project composer, since only a strategy can choose the memory manager: Aidge's own plans float
 tensors without alignment.
 """
@@ -13,7 +13,6 @@ from typing import Any
 import aidge_core
 import numpy as np
 from aidge_core.export_utils import ExportApplication, generate_file, scheduler_export
-from aidge_core.export_utils.artifact import register_target_export_strategy
 from aidge_core.export_utils.data_conversion import aidge2c
 from aidge_core.export_utils.export import ExportContext
 
@@ -22,6 +21,7 @@ from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.memory import plan_memory
 from aidge_export_gk7206.naming import sanitize_name
+from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.targets import LinuxBoard
 from aidge_export_gk7206.xnnpack.node import c_list, c_string
 
@@ -29,7 +29,6 @@ DATA = "data"
 PROTOCOL = "aidge-stdout/v1"
 
 
-@register_target_export_strategy("k230", "host")
 def write_project(context: ExportContext, application: ExportApplication) -> dict[str, Any] | None:
     """Writes the project of an export.
 
@@ -49,11 +48,13 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     name = sanitize_name(context.graph.name())
     context.graph.set_name(name)
     drop_pooling_indices(context.graph)
+    schedule = StableSchedule(context.scheduler)
+    schedule.rename()
     inputs, outputs = _ports(context)
     if folder.is_dir():
         shutil.rmtree(folder)
     peaks = scheduler_export(
-        context.scheduler,
+        schedule,
         str(folder),
         forward_template=str(asset("templates", "project", "forward.jinja")),
         forward_header_template=str(asset("templates", "project", "forward_header.jinja")),
@@ -88,10 +89,10 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
             "xnn": device.use_xnnpack,
             "inputs": [_public(port) for port in inputs],
             "outputs": [_public(port) for port in outputs],
-            "nodes": report.nodes(context.scheduler),
+            "nodes": report.nodes(schedule),
             "arena_bytes": arena,
             "weights_bytes": report.weights_bytes(folder),
-            "macs": report.macs(context.scheduler),
+            "macs": report.macs(schedule),
             "reference": None,
         },
     )

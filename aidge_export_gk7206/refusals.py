@@ -43,6 +43,7 @@ def check(context: ExportContext) -> None:
     :raises ExportError: It names the layer, the reason and the remedy.
     """
     check_types(context)
+    check_output_padding(context.graph)
     for node in context.scheduler.get_sequential_static_scheduling():
         if is_served(node):
             # Translates as the export will, and mends the dims of what Aidge has lost track of.
@@ -61,6 +62,21 @@ def check_types(context: ExportContext) -> None:
         raise ExportError(
             "the graph is quantized: the XNNPACK kernels here are float32", "export a float32 graph, or with xnn=False"
         )
+
+
+def check_output_padding(graph: aidge_core.GraphView) -> None:
+    """Refuses transposed convolutions with a bias whose output is padded: Aidge imports ``output_padding`` as zeros, where
+    ONNX has the bias."""
+    for node in graph.get_nodes():
+        operators = Operators(node)
+        pad, conv = operators.find("Pad"), operators.find("ConvTranspose1D", "ConvTranspose2D")
+        if pad is node and node.input(0)[0] is not None:
+            operators = Operators(node.input(0)[0])
+            conv = operators.find("ConvTranspose1D", "ConvTranspose2D")
+        if pad is None or conv is None or operators.input_of(conv, 2) is None:
+            continue
+        if any(amount > 0 for amount in pad.get_operator().attr.pads):
+            raise ExportError(f"{operators.who()}: Aidge forgets the bias where output_padding enlarges it", REMEDY)
 
 
 def check_fallback(node: aidge_core.Node) -> None:

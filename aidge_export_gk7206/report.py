@@ -9,6 +9,7 @@ from typing import Any
 import aidge_core
 from aidge_core.export_utils.data_conversion import sanitize_cpp_identifier
 
+from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.parameters import FOLDER as PARAMETERS
 from aidge_export_gk7206.xnnpack.kernel import is_served, kernel_of, layer_name
 
@@ -74,7 +75,7 @@ def symbol(node: aidge_core.Node, index: int, side: str) -> str:
     return f"{sanitize_cpp_identifier(node.name())}_{side}_{index}"
 
 
-def nodes(scheduler: aidge_core.Scheduler) -> list[dict[str, str]]:
+def nodes(scheduler: StableSchedule) -> list[dict[str, str]]:
     """Every layer in order: its name in the model, what it serves, the library that runs it, and why that one."""
     entries = []
     for node in scheduler.get_sequential_static_scheduling():
@@ -94,7 +95,7 @@ def nodes(scheduler: aidge_core.Scheduler) -> list[dict[str, str]]:
     return entries
 
 
-def macs(scheduler: aidge_core.Scheduler) -> int:
+def macs(scheduler: StableSchedule) -> int:
     """Multiply-accumulate operations of one inference."""
     return sum(_macs(node) for node in scheduler.get_sequential_static_scheduling())
 

@@ -4,9 +4,12 @@
 What Aidge 0.10.0 and its tutorial call ``LinuxTarget`` is in 0.10.1 an ``SBC`` with a Linux execution domain.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
-from aidge_core.export_utils import TargetExport, get_target_export, register_target_export
+from aidge_core.export_utils import ExportApplication, TargetExport, get_target_export, register_target_export
+from aidge_core.export_utils.artifact import register_target_export_strategy
 from aidge_core.hw_model import register_target
 from aidge_core.hw_model.components import Memory
 from aidge_core.hw_model.processing_elements import CPU, Riscv
@@ -16,6 +19,7 @@ from aidge_core.hw_model.targets.sbc_targets import SBC
 from aidge_export_gk7206.assets import asset
 
 PROJECT_FILES = ("cmake", "project")
+Board = TypeVar("Board", bound="LinuxBoard")
 
 
 class LinuxBoard(SBC):
@@ -36,7 +40,38 @@ class LinuxBoard(SBC):
             self.board_toolchain_path = asset("cmake", f"{cpu.arch}.toolchain")
 
 
-@register_target("k230")
+def board(name: str, *aliases: str) -> Callable[[type[Board]], type[Board]]:
+    """Registers a board: with Aidge's hardware model, and as one whose projects this package writes.
+
+    :param name: Name of the target.
+    :type name: str
+    :param aliases: Other names of it.
+    :type aliases: str
+    :return: Decorator of a :class:`LinuxBoard`.
+    :rtype: Callable
+    """
+
+    def register(cls: type[Board]) -> type[Board]:
+        register_target(name, *aliases)(cls)
+        for key in (name, *aliases):
+            try:
+                get_target_export(key)
+            except KeyError:
+                # Without it Aidge cannot export for a target.
+                register_target_export(TargetExport(key))
+            register_target_export_strategy(key)(_write_project)
+        return cls
+
+    return register
+
+
+def _write_project(context: Any, application: ExportApplication) -> dict[str, Any] | None:
+    from aidge_export_gk7206.project import write_project
+
+    return write_project(context, application)
+
+
+@board("k230")
 class K230(LinuxBoard):
     """Canaan K230: one C908 core (rv64gcv, RVV 1.0, 128-bit vectors) is visible to Linux.
 
@@ -55,7 +90,7 @@ class K230(LinuxBoard):
         self.default_supply_voltage_v = 5.0
 
 
-@register_target("host")
+@board("host")
 class Host(LinuxBoard):
     """This machine, for development and reference.
 
@@ -70,18 +105,7 @@ class Host(LinuxBoard):
             self.board_files_path = None
 
 
+
 def names() -> list[str]:
     """The targets that are boards of this package, aliases included."""
     return sorted(name for name, cls in TARGET_REGISTRY.items() if issubclass(cls, LinuxBoard))
-
-
-def ensure_target_export(name: str) -> None:
-    """Registers the metadata without which Aidge cannot export for a target."""
-    try:
-        get_target_export(name)
-    except KeyError:
-        register_target_export(TargetExport(name))
-
-
-for _name in ("k230", "host"):
-    ensure_target_export(_name)

@@ -4,11 +4,13 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.missing import in_ci, missing
 
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.xnnpack import provider
@@ -16,6 +18,16 @@ from aidge_export_gk7206.xnnpack.cache import read_stamp
 
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """In CI nothing is skipped in silence: what a test needs and does not find is a failure there."""
+    report = yield
+    if report.skipped and in_ci() and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} skipped in CI: {call.excinfo.value if call.excinfo else ''}"
+    return report
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,7 @@ class NativeXnnpack:
 def xnnpack_native() -> NativeXnnpack:
     """XNNPACK in AIDGE_TEST_XNNPACK_ROOT, else the build of the user's cache that an export would take."""
     if shutil.which("g++") is None:
-        pytest.skip("needs g++")
+        missing("needs g++")
     given = os.environ.get("AIDGE_TEST_XNNPACK_ROOT")
     if given:
         folder = Path(given)
@@ -53,7 +65,7 @@ def xnnpack_native() -> NativeXnnpack:
     else:
         build = provider.find("native")
         if build is None:
-            pytest.skip("no XNNPACK for this machine: run `aidge-gk7206 xnnpack build --arch native`")
+            missing("no XNNPACK for this machine: run `aidge-gk7206 xnnpack build --arch native`")
         folder, features = build.folder, build.features
     return NativeXnnpack(folder, [f"-D{name}={value}" for name, value in sorted(features.items())])
 

@@ -18,6 +18,8 @@ def reshape(low: Lowering, node: ir.Node) -> None:
 def dropout(low: Lowering, node: ir.Node) -> None:
     if len(node.outputs) > 1 and node.outputs[1].uses():
         raise Unsupported("the mask of Dropout is used")
+    if low.has(node, 2) and np.any(low.need_constant(node, 2, "training_mode")):
+        raise Unsupported("training_mode=1")
     low.reshape(low.value(node.inputs[0]), low.value(node.outputs[0]))
 
 

@@ -41,7 +41,8 @@ def test_no_scalar_kernel(name: str, projects: Any, tmp_path: Path) -> None:
     need_program("qemu-riscv64", "qemu-user")
     seen = kernels(projects.get(name, "k230"), tmp_path)
     assert seen, "QEMU saw no micro-kernel at all"
-    scalar = {kernel for kernel in seen if "__scalar" in kernel}
+    # Packing happens once, at the start.
+    scalar = {kernel for kernel in seen if "__scalar" in kernel and "_packw_" not in kernel}
     build = provider.find("riscv64", find_compiler("riscv64").identity)
     if build is not None and build.date < "2026":
         scalar = {kernel for kernel in scalar if not re.search(SCALAR_IN_2024, kernel)}

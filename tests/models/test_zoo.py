@@ -12,7 +12,7 @@ import zoo
 from support.missing import need_program
 from support.projects import RUNNERS, check_outputs, runner_of
 
-from aidge_export_gk7206.exporting import reference
+from aidge_export_gk7206 import reference
 
 COMPUTE = {"Conv", "ConvTranspose", "Gemm", "MatMul", "MaxPool", "AveragePool", "GlobalAveragePool", "Add", "Softmax"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.cases import Build, Case, operator_tests
+from support.cases import Build, Builds, Case, operator_tests
 from support.graphs import Graph
 
 IMAGE = (2, 13, 7, 5)
@@ -65,7 +65,7 @@ def then(first: Build, second: Build) -> Build:
     return lambda g, x: second(g, first(g, x))
 
 
-def relu_and_other(layer: Build) -> Build:
+def relu_and_other(layer: Build) -> Builds:
     """The layer's own output is needed too."""
 
     def build(g: Graph, x: str) -> list[str]:
@@ -75,7 +75,7 @@ def relu_and_other(layer: Build) -> Build:
     return build
 
 
-def relu_and_output(layer: Build) -> Build:
+def relu_and_output(layer: Build) -> Builds:
     """The layer's own output is one of the model's."""
 
     def build(g: Graph, x: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
-from support.cases import Build, Case, operator_tests
+from support.cases import Build, Builds, Case, operator_tests
 from support.graphs import Graph
 
 IMAGE = (2, 12, 7, 5)
@@ -62,7 +62,7 @@ def concat_then_relu(g: Graph, x: str) -> str:
     return g.op("Relu", concat_unequal(g, x))
 
 
-def split(axis: int, parts: Sequence[int] | int) -> Build:
+def split(axis: int, parts: Sequence[int] | int) -> Builds:
     """Sizes are an attribute before opset 13, an input from then on, a number possible from 18 on."""
 
     def build(g: Graph, x: str) -> list[str]:

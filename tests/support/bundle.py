@@ -173,6 +173,6 @@ class BundleRun:
                     expected = branch.case.expected[i]
                 else:
                     expected = np.load(self.folder / "project" / "reference" / f"output_{position}.npy")
-                assert np.all(np.isfinite(expected)), "the reference itself is not finite: choose other inputs"
+                    assert np.all(np.isfinite(expected)), "the reference is not finite: choose other inputs"
                 off = difference(outputs[f"output_{position}"], expected)
                 assert off <= branch.case.tolerance, f"output {i} {list(expected.shape)}: {off:.3g} times the tolerance"

@@ -23,7 +23,9 @@ from support.projects import RUNNERS
 FORMS = ("plain", "last", "chained")
 
 Array = npt.NDArray[Any]
-Build = Callable[[Graph, str], "str | list[str]"]
+#: Adds nodes to a graph; given the name of the input, returns the name of the output, or of several.
+Build = Callable[[Graph, str], str]
+Builds = Callable[[Graph, str], list[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,7 @@ class Case:
 
     :ivar name: Unique in its module.
     :ivar shape: Of the input.
-    :ivar build: Adds nodes to a graph; given the name of the input, returns the name of the output, or several.
+    :ivar build: Makes the nodes.
     :ivar opset: Of the model.
     :ivar low: Smallest input value.
     :ivar high: Largest input value.
@@ -43,7 +45,7 @@ class Case:
 
     name: str
     shape: tuple[int, ...]
-    build: Build
+    build: Build | Builds
     opset: int = 17
     low: float = -3.0
     high: float = 3.0

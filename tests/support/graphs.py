@@ -34,15 +34,15 @@ class Graph:
         self._count += 1
         return f"{self.prefix}{role}_{self._count}"
 
-    def op(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+    def op(self, op_type: str, *inputs: str, **attributes: Any) -> str:
         """Adds a node with one output, whose name it returns. An input ``""`` is one that is left out."""
-        return self.ops(op_type, 1, *inputs, domain=domain, **attributes)[0]
+        return self.ops(op_type, 1, *inputs, **attributes)[0]
 
-    def ops(self, op_type: str, outputs: int, *inputs: str, domain: str = "", **attributes: Any) -> list[str]:
+    def ops(self, op_type: str, outputs: int, *inputs: str, **attributes: Any) -> list[str]:
         """Adds a node with several outputs."""
         name = self._name(op_type)
         names = [f"{name}_{i}" if outputs > 1 else f"{name}_out" for i in range(outputs)]
-        self.nodes.append(helper.make_node(op_type, list(inputs), names, name=name, domain=domain, **attributes))
+        self.nodes.append(helper.make_node(op_type, list(inputs), names, name=name, **attributes))
         return names
 
     def constant(self, values: object, dtype: npt.DTypeLike = np.float32) -> str:

@@ -16,10 +16,13 @@ from aidge_export_gk7206.xnnpack import provider
 ARCHITECTURES = {"host": "native", "k230": "riscv64"}
 
 
+def in_ci() -> bool:
+    """Whether this is a run of the CI, where everything that tests need is there."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
 def missing(reason: str) -> NoReturn:
-    """Ends the test: something that the machine does not have."""
-    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
-        pytest.fail(f"missing in CI: {reason}", pytrace=False)
+    """Skips the test: something is needed that the machine does not have. conftest.py makes a failure of it in CI."""
     pytest.skip(reason)
 
 

@@ -39,6 +39,7 @@ class Plan:
             sample.set_data_format(aidge_core.dformat.nchw)
         config = ExportConfig(target=target, xnn=True, export_folder=str(folder), clone_model=False, dformat=None)
         context = prepare_export(graph, config, input_tensors=[sample])
+        self.entries: dict[aidge_core.Node, list[dict[str, Any]]]
         peaks, self.entries = plan_memory(context.scheduler, vector_channels=VECTOR_CHANNELS[target])
         self.peak = peaks[0]
         self.graph = context.graph

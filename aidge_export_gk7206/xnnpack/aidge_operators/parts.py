@@ -73,6 +73,8 @@ def only_crops(operator: aidge_core.Operator) -> bool:
 
 def _pad_of(operator: aidge_core.Operator) -> aidge_core.Operator | None:
     """The Pad operator inside a fused one."""
+    if not isinstance(operator, aidge_core.MetaOperatorOp):
+        return None
     inner = (node.get_operator() for node in operator.get_micro_graph().get_nodes())
     return next((one for one in inner if one.type() == "Pad"), None)
 

@@ -176,5 +176,3 @@ def _checked_sample(sample: Array) -> Array:
             f"the sample input is {sample.dtype}, the model takes float32", "convert it with astype('float32')"
         )
     return sample
-
-

@@ -281,11 +281,7 @@ def _assign(activations: list[Activation]) -> int:
     for activation in sorted(roots, key=lambda a: (-a.bytes, a.first, a.index)):
         first, last = lives[id(activation)]
         rivals = sorted(
-            (
-                other
-                for other in placed
-                if lives[id(other)][0] <= last and first <= lives[id(other)][1]
-            ),
+            (other for other in placed if lives[id(other)][0] <= last and first <= lives[id(other)][1]),
             key=lambda other: other.address,
         )
         address = 0

@@ -55,9 +55,7 @@ def assembly(symbols: list[str], folder: str, whole: str = "") -> str:
         "",
         '    .section .rodata.aidge_parameters, "a", %progbits',
     ]
-    begin, end = (
-        ["", f"    .weak {whole}_{edge}", f"{whole}_{edge}:"] if whole else [] for edge in ("begin", "end")
-    )
+    begin, end = (["", f"    .weak {whole}_{edge}", f"{whole}_{edge}:"] if whole else [] for edge in ("begin", "end"))
     lines += begin
     for symbol in symbols:
         lines += ["", "    .balign 64", f"    .global {symbol}", f"{symbol}:", f'    .incbin "{folder}/{symbol}.bin"']

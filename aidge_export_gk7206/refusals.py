@@ -191,7 +191,11 @@ _LAYOUT_AWARE = frozenset(
 def _check_layouts(operators: Operators) -> None:
     """Refuses what mixes layouts, or applies axes of the model to a tensor that lies channels last."""
     type_, operator = operators.node.type(), operators.operator
-    tensors = [tensor for tensor in (operator.get_input(i) for i in range(operators.node.get_nb_inputs())) if tensor is not None]
+    tensors = [
+        tensor
+        for tensor in (operator.get_input(i) for i in range(operators.node.get_nb_inputs()))
+        if tensor is not None
+    ]
     target = operator.get_output(0)
     if type_ in _ELEMENTWISE and tensors and list(tensors[0].dims) != list(target.dims):
         raise ExportError(f"{operators.who()}: Aidge has lost track of the layout of its output", REMEDY)

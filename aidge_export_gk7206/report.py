@@ -9,8 +9,8 @@ from typing import Any
 import aidge_core
 from aidge_core.export_utils.data_conversion import sanitize_cpp_identifier
 
-from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.parameters import FOLDER as PARAMETERS
+from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.xnnpack.kernel import is_served, kernel_of, layer_name
 
 #: Attribute of one node of a prepared graph that describes the model's inputs and outputs, as JSON. It travels with the

@@ -98,12 +98,9 @@ class Host(LinuxBoard):
     """
 
     def __init__(self, xnn_pack: bool = False) -> None:
-        super().__init__(
-            name="host", cpu=CPU(xnn_pack=xnn_pack), memory=Memory(capacity=1_000_000_000, priority=0)
-        )
+        super().__init__(name="host", cpu=CPU(xnn_pack=xnn_pack), memory=Memory(capacity=1_000_000_000, priority=0))
         if not xnn_pack:
             self.board_files_path = None
-
 
 
 def names() -> list[str]:

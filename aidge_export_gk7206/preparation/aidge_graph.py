@@ -53,7 +53,7 @@ def mend(
     graph.set_backend("cpu")
     drop_pooling_indices(graph)
     drop_dropout(graph)
-    aidge_operators.give_dims_to_grouped_convolutions(graph)
+    aidge_operators.name_grouped_convolutions(graph)
     while not graph.forward_dims(dims, allow_data_dependency=True):
         # What cannot be told may depend on one of these.
         if not aidge_operators.depthwise_to_grouped(graph):

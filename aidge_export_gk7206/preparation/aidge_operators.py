@@ -9,7 +9,9 @@ import aidge_core
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.preparation.aidge_edit import dims_of, nodes_of, replace
 
-_GROUPED = "Conv"
+#: What prepare() makes of convolutions in groups.
+GROUPED = "GroupedConvolution"
+_CATEGORIES = [aidge_core.InputCategory.Data, aidge_core.InputCategory.Param, aidge_core.InputCategory.OptionalParam]
 
 
 def depthwise_to_grouped(graph: aidge_core.GraphView) -> bool:
@@ -24,24 +26,14 @@ def depthwise_to_grouped(graph: aidge_core.GraphView) -> bool:
         if not channels or outputs in (0, channels):
             continue
         attributes = node.get_operator().attr
-        categories = [
-            aidge_core.InputCategory.Data,
-            aidge_core.InputCategory.Param,
-            aidge_core.InputCategory.OptionalParam,
-        ]
-        new = aidge_core.GenericOperator(_GROUPED, categories, 1, name=f"{node.name()}_grouped")
         values = {
             "group": channels,
-            "kernel_shape": list(attributes.kernel_dims),
+            "pads": [0, 0, 0, 0],
             "strides": list(attributes.stride_dims),
             "dilations": list(attributes.dilation_dims),
-            "pads": [0, 0, 0, 0],
         }
-        for name, value in values.items():
-            new.get_operator().attr.add_attr(name, value)
-        replace(graph, node, new)
+        _replace_by_grouped(graph, node, values)
         found = True
-    give_dims_to_grouped_convolutions(graph)
     return found
 
 
@@ -52,27 +44,38 @@ def _channels(node: aidge_core.Node) -> int:
     return int(dims[1]) if len(dims) == 4 else 0
 
 
-def give_dims_to_grouped_convolutions(graph: aidge_core.GraphView) -> None:
-    """Grouped convolutions, which Aidge imports as operators that it knows nothing about, get all their attributes and a
-    function that tells the shape of their output."""
-    for node in nodes_of(graph, _GROUPED):
-        operator = node.get_operator()
-        attributes = operator.attr
-        weights = [int(dim) for dim in node.input(1)[0].get_operator().get_output(0).dims]
-        if attributes.has_attr("auto_pad") and str(attributes.auto_pad).strip("b'") not in ("NOTSET", "VALID"):
+def name_grouped_convolutions(graph: aidge_core.GraphView) -> None:
+    """Convolutions in groups, which Aidge imports as operators that it knows nothing about, get all their attributes and
+    a function that tells the shape of their output.
+
+    :raises ExportError: One pads automatically, or has another number of spatial axes than two.
+    """
+    for node in nodes_of(graph, "Conv"):
+        attributes = node.get_operator().attr
+        weights = node.input(1)[0].get_operator().get_output(0).dims
+        automatic = str(attributes.auto_pad).strip("b'") if attributes.has_attr("auto_pad") else "NOTSET"
+        if len(weights) != 4 or automatic not in ("NOTSET", "VALID"):
             raise ExportError(
-                f"layer '{node.name()}' (grouped Conv): auto_pad is not supported", "export the ONNX file, not the graph"
+                f"layer '{node.name()}' (Conv): in groups, with auto_pad {automatic} and {len(weights) - 2} spatial axes",
+                'prepare the ONNX file instead: aidge_export_gk7206.prepare("model.onnx")',
             )
-        spatial = len(weights) - 2
-        defaults = {"pads": [0] * 2 * spatial, "strides": [1] * spatial, "dilations": [1] * spatial, "group": 1}
-        for name, value in defaults.items():
-            if not attributes.has_attr(name):
-                attributes.add_attr(name, value)
-        operator.set_forward_dims(_output_dims(weights, attributes))
+        defaults = {"group": 1, "pads": [0, 0, 0, 0], "strides": [1, 1], "dilations": [1, 1]}
+        given = {name: attributes.get_attr(name) for name in defaults if attributes.has_attr(name)}
+        _replace_by_grouped(graph, node, {**defaults, **given})
 
 
-def _output_dims(weights: list[int], attributes: Any) -> Callable[[list[list[int]]], list[list[int]]]:
-    pads, strides, dilations = list(attributes.pads), list(attributes.strides), list(attributes.dilations)
+def _replace_by_grouped(graph: aidge_core.GraphView, node: aidge_core.Node, values: dict[str, Any]) -> None:
+    new = aidge_core.GenericOperator(GROUPED, _CATEGORIES, 1, name=f"{node.name()}_grouped")
+    operator = new.get_operator()
+    for name, value in values.items():
+        operator.attr.add_attr(name, value)
+    weights = [int(dim) for dim in node.input(1)[0].get_operator().get_output(0).dims]
+    operator.set_forward_dims(_output_dims(weights, values))
+    replace(graph, node, new)
+
+
+def _output_dims(weights: list[int], values: dict[str, Any]) -> Callable[[list[list[int]]], list[list[int]]]:
+    pads, strides, dilations = (list(values[name]) for name in ("pads", "strides", "dilations"))
 
     def forward(dims: list[list[int]]) -> list[list[int]]:
         batch, _, *sizes = dims[0]

@@ -318,4 +318,3 @@ def affine(low: Lowering, node: ir.Node, source: Value, target: Value, factors: 
         value = low.temporary(f"{target.name}_{op}", shape)
         value.constant = array.reshape(shape).astype(np.float32)
         binary(low, node, before, value, after, op)
-

@@ -78,9 +78,7 @@ def instance_normalization(low: Lowering, node: ir.Node) -> None:
     affine(low, node, normal, target, factors, offsets)
 
 
-def _normalize(
-    low: Lowering, node: ir.Node, source: Value, target: Value, axes: list[int], epsilon: float
-) -> None:
+def _normalize(low: Lowering, node: ir.Node, source: Value, target: Value, axes: list[int], epsilon: float) -> None:
     """``(x - mean) / sqrt(variance + epsilon)`` over axes."""
     small: Dims = tuple(1 if axis in axes else dim for axis, dim in enumerate(source.shape))
 
@@ -96,4 +94,3 @@ def _normalize(
     binary(low, node, variance, low.scalar(epsilon), shifted, "add")
     unary(low, node, shifted, deviation, "square_root")
     binary(low, node, centred, deviation, target, "divide")
-

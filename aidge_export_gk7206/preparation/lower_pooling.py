@@ -162,9 +162,7 @@ def reduction(low: Lowering, node: ir.Node) -> None:
     )
 
 
-def reduce(
-    low: Lowering, node: ir.Node, source: Value, target: Value, op: str, axes: list[int], *, keep: bool
-) -> None:
+def reduce(low: Lowering, node: ir.Node, source: Value, target: Value, op: str, axes: list[int], *, keep: bool) -> None:
     """Emits a reduction over axes of the ONNX order."""
     form = low.natural(source)
     in_dims = permuted(source.shape, form.perm)

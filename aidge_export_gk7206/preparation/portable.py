@@ -11,6 +11,7 @@ import onnx_ir as ir
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.preparation.aidge_edit import nodes_of
 from aidge_export_gk7206.preparation.aidge_graph import Names, mend
+from aidge_export_gk7206.preparation.aidge_operators import GROUPED
 from aidge_export_gk7206.preparation.cleanup import drop_constant_inputs, fix_dims, fold_constants
 
 
@@ -53,7 +54,7 @@ def to_portable(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]])
     shape = tuple(int(dim) for dim in source.shape or ())
     names = Names([source.name or ""], [value.name or "" for value in model.graph.outputs])
     graph = mend(aidge_onnx.convert_onnx_to_aidge(ir.to_proto(model)), name, {"": shape}, names)
-    for node in nodes_of(graph, "Conv"):
+    for node in nodes_of(graph, GROUPED):
         raise ExportError(
             f"layer '{node.name()}' (Conv): export_cpp has no convolution in groups", "export with XNNPACK (--xnn)"
         )

@@ -49,7 +49,8 @@ def to_aidge(kernels: KernelGraph) -> aidge_core.GraphView:
         nodes[id(kernels.ops[0])].get_operator().attr.add_attr(PORTS, describe_ports(kernels))
     # Outputs that nothing reads (of a Split) would else become the model's.
     graph.set_ordered_outputs(
-        [(_producer_of(port.tensor, nodes), _output_index(port.tensor)) for port in kernels.outputs], ignore_missing=True
+        [(_producer_of(port.tensor, nodes), _output_index(port.tensor)) for port in kernels.outputs],
+        ignore_missing=True,
     )
     return graph
 

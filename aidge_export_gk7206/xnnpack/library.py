@@ -11,7 +11,6 @@ from aidge_export_cpp import CPP_ROOT
 
 from aidge_export_gk7206.assets import asset
 
-
 UPSTREAM_MODULE = "aidge_export_xnnpack"
 
 

@@ -98,7 +98,9 @@ def c_string(text: str) -> str:
     :rtype: str
     """
     # Octal escapes end after three digits, unlike \\x, which would swallow what follows.
-    return '"' + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
+    return (
+        '"' + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
+    )
 
 
 def c_comment(text: str) -> str:

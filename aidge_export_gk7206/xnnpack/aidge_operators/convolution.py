@@ -48,7 +48,7 @@ def convolution(operators: Operators) -> Kernel:
     source = operators.main_input(conv if pad is None else pad)
     kernel, stride, dilation = (pairs(conv, name) for name in ("kernel_dims", "stride_dims", "dilation_dims"))
     pads = padding(operators, pad)
-    in_dims, out_dims = image_dims(operators.dims(source)), image_dims(operators.out_dims())
+    in_dims, out_dims = image_dims(operators, operators.dims(source)), image_dims(operators, operators.out_dims())
     read, shape = weights(operators, conv)
     groups = in_dims[3] if "DepthWise" in conv.type() else 1
     sizes = [window_size(in_dims[1 + i], kernel[i], stride[i], dilation[i], pads[i] + pads[2 + i]) for i in (0, 1)]
@@ -74,11 +74,11 @@ def convolution(operators: Operators) -> Kernel:
     )
 
 
-@serves_generic("Conv", specs=[IMAGE])
+@serves_generic("GroupedConvolution", specs=[IMAGE])
 def grouped_convolution(operators: Operators) -> Kernel:
     """A convolution in groups, which Aidge has no operator for: it has the attributes of ONNX."""
     attributes = operators.operator.attr
-    in_dims, out_dims = image_dims(operators.dims(0)), image_dims(operators.out_dims())
+    in_dims, out_dims = image_dims(operators, operators.dims(0)), image_dims(operators, operators.out_dims())
     read, shape = weights(operators, operators.node)
     kernel, groups = shape[1:3], int(attributes.group)
     stride, dilation, pads = (list(attributes.get_attr(name)) for name in ("strides", "dilations", "pads"))
@@ -110,7 +110,7 @@ def deconvolution(operators: Operators) -> Kernel:
     conv = operators.get("ConvTranspose2D", "ConvTranspose1D")
     source = operators.main_input(conv)
     kernel, stride, dilation = (pairs(conv, name) for name in ("kernel_dims", "stride_dims", "dilation_dims"))
-    in_dims, out_dims = image_dims(operators.dims(source)), image_dims(operators.out_dims())
+    in_dims, out_dims = image_dims(operators, operators.dims(source)), image_dims(operators, operators.out_dims())
     crops = [-pad for pad in padding(operators, operators.find("Pad"))]
     full = [(in_dims[1 + i] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 for i in (0, 1)]
     sizes = [full[i] - crops[i] - crops[2 + i] for i in (0, 1)]
@@ -147,8 +147,8 @@ def batch_normalization(operators: Operators) -> Kernel:
     """A scale and an offset per channel, which XNNPACK has as a depthwise convolution of one pixel."""
     node = operators.get("BatchNorm2D")
     epsilon = float(node.get_operator().attr.epsilon)
-    dims = image_dims(operators.dims(0))
-    if dims != image_dims(operators.out_dims()):
+    dims = image_dims(operators, operators.dims(0))
+    if dims != image_dims(operators, operators.out_dims()):
         raise refuse(operators, dims, operators.out_dims(), "the same dims wanted")
 
     def affine() -> tuple[Array, Array]:
@@ -181,4 +181,4 @@ def weights(operators: Operators, conv: aidge_core.Node) -> tuple[Callable[[], A
         array = operators.constant(index, "the weights").transpose(order)
         return array[:, np.newaxis] if array.ndim == 3 else array
 
-    return read, image_dims([dims[axis] for axis in order])
+    return read, image_dims(operators, [dims[axis] for axis in order])

@@ -19,7 +19,11 @@ _DENSE = [spec(dformat.default, dformat.any), spec(dformat.nhwc, dformat.any)]
 def fully_connected(operators: Operators) -> Kernel:
     """``activation(x @ w.T + b)``; everything but the first axis of x is one row."""
     dense = operators.get("FC")
-    source, weights, bias = operators.main_input(dense), operators.need(dense, 1, "weights"), operators.input_of(dense, 2)
+    source, weights, bias = (
+        operators.main_input(dense),
+        operators.need(dense, 1, "weights"),
+        operators.input_of(dense, 2),
+    )
     dims = operators.dims(source)
     # A vector is one row.
     rows = dims[0] if len(dims) > 1 else 1
@@ -59,4 +63,3 @@ def matmul(operators: Operators) -> Kernel:
         raise refuse(operators, a_dims, b_dims, "their inner sizes differ")
     attrs = {"a_dims": a_dims, "b_dims": b_dims, "out_dims": out_dims, "transpose_b": 0}
     return Kernel("XnnMatMul", attrs, [0, 1])
-

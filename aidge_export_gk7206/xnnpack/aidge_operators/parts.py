@@ -15,8 +15,13 @@ from aidge_export_gk7206.xnnpack.kernel import PREPARE, Operators
 _LIMIT = float(np.finfo(np.float32).max)
 
 
-def image_dims(dims: list[int]) -> list[int]:
-    """N, H, W, C of a channels-last tensor with one or two spatial axes."""
+def image_dims(operators: Operators, dims: list[int]) -> list[int]:
+    """N, H, W, C of a channels-last tensor with one or two spatial axes.
+
+    :raises ExportError: It has others: Aidge could not tell the shape, or has lost it.
+    """
+    if len(dims) not in (3, 4):
+        raise ExportError(f"{operators.who()}: an image of {_shown(dims)}", PREPARE)
     return [dims[0], 1, *dims[1:]] if len(dims) == 3 else dims
 
 

@@ -55,7 +55,7 @@ def _window(operators: Operators, pool: aidge_core.Node) -> tuple[int, dict[str,
     source = operators.main_input(pool if pad is None else pad)
     kernel, stride, dilation = (pairs(pool, name) for name in ("kernel_dims", "stride_dims", "dilations"))
     pads = padding(operators, pad)
-    in_dims, out_dims = image_dims(operators.dims(source)), image_dims(operators.out_dims())
+    in_dims, out_dims = image_dims(operators, operators.dims(source)), image_dims(operators, operators.out_dims())
     overhang = []
     for i in (0, 1):
         padded = in_dims[1 + i] + pads[i] + pads[2 + i]

@@ -51,9 +51,8 @@ def reduction(operators: Operators) -> Kernel:
 
 
 def _over_channels(operator: aidge_core.Operator) -> bool:
-    """Whether the axis is that of the channels: 1 before Aidge adapts the graph, the last one afterwards."""
-    rank = len(operator.get_input(0).dims)
-    return operator.attr.axis % rank in (1, rank - 1)
+    """Whether the axis is that of the channels; the attribute is in ONNX order until Aidge has adapted the graph."""
+    return bool(operator.attr.axis == 1)
 
 
 def _over_last(operator: aidge_core.Operator) -> bool:

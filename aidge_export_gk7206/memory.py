@@ -220,7 +220,7 @@ def _view_parts(layer: Layer, table: dict[Key, Activation]) -> None:
     if whole is None or not whole.bytes:
         return
     outer, inners = layer.kernel.attrs["outer"], layer.kernel.attrs["inners"]
-    for i, inner in enumerate(inners):
+    for i in range(len(inners)):
         part = table[layer.key(i)]
         if part.parent is not None or part.is_output or (outer > 1 and not _readable(part)):
             continue

@@ -65,13 +65,16 @@ def check_types(context: ExportContext) -> None:
 
 
 def check_output_padding(graph: aidge_core.GraphView) -> None:
-    """Refuses transposed convolutions with a bias whose output is padded: Aidge imports ``output_padding`` as zeros, where
-    ONNX has the bias."""
+    """Refuses transposed convolutions with a bias whose output is padded.
+
+    Aidge imports ``output_padding`` as zeros, where ONNX has the bias.
+    """
     for node in graph.get_nodes():
         operators = Operators(node)
         pad, conv = operators.find("Pad"), operators.find("ConvTranspose1D", "ConvTranspose2D")
-        if pad is node and node.input(0)[0] is not None:
-            operators = Operators(node.input(0)[0])
+        parent: aidge_core.Node | None = None if pad is None or pad is not node else node.input(0)[0]
+        if parent is not None:
+            operators = Operators(parent)
             conv = operators.find("ConvTranspose1D", "ConvTranspose2D")
         if pad is None or conv is None or operators.input_of(conv, 2) is None:
             continue
@@ -154,8 +157,8 @@ _REFUSALS = (
     Refusal(
         ("Conv2D", "ConvDepthWise2D", "ConvTranspose2D"),
         _has_other_channels,
-        "would take the axes of the image for others (label the sample tensor nchw, export with dformat='nhwc'), or has "
-        "no depthwise convolution with several outputs per input",
+        "would take the axes of the image for others (label the sample tensor nchw, export with dformat='nhwc'), "
+        "or has no depthwise convolution with several outputs per input",
     ),
     Refusal(("HardSigmoid",), _is_gated_by_another, "takes any product with HardSigmoid for HardSwish"),
     Refusal(

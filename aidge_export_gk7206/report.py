@@ -60,13 +60,13 @@ def _name_in_model(node: aidge_core.Node, index: int, side: str) -> str:
     if isinstance(operator, aidge_core.MetaOperatorOp):
         graph = operator.get_micro_graph()
         ports = graph.get_ordered_inputs() if side == "input" else graph.get_ordered_outputs()
-        return _name_in_model(*ports[index], side) if index < len(ports) else ""
+        return _name_in_model(ports[index][0], ports[index][1], side) if index < len(ports) else ""
     if node.type() == "Transpose":
         # Inserted by Aidge at the edge of the graph.
         if side == "output" and node.input(0)[0] is not None:
-            return _name_in_model(*node.input(0), side)
+            return _name_in_model(node.input(0)[0], node.input(0)[1], side)
         readers = node.outputs()[0]
-        return _name_in_model(*readers[0], side) if side == "input" and len(readers) == 1 else ""
+        return _name_in_model(readers[0][0], readers[0][1], side) if side == "input" and len(readers) == 1 else ""
     return ""
 
 
@@ -104,12 +104,12 @@ def _macs(node: aidge_core.Node) -> int:
     if not is_served(node):
         return 0
     kernel = kernel_of(node)
-    attrs = kernel.attrs
+    attrs: dict[str, Any] = kernel.attrs
     match kernel.type:
         case "XnnConvolution":
-            return _size(attrs["out_dims"]) * _size(attrs["kernel"]) * attrs["in_dims"][3] // attrs["groups"]
+            return _size(attrs["out_dims"]) * _size(attrs["kernel"]) * int(attrs["in_dims"][3]) // int(attrs["groups"])
         case "XnnDeconvolution":
-            per_pixel = _size(attrs["kernel"]) * attrs["out_dims"][3] // attrs["groups"]
+            per_pixel = _size(attrs["kernel"]) * int(attrs["out_dims"][3]) // int(attrs["groups"])
             return _size(attrs["in_dims"]) * per_pixel
         case "XnnFullyConnected":
             return _size(attrs["out_dims"]) * int(attrs["in_dims"][1])

@@ -169,7 +169,7 @@ def fold_constants(graph: aidge_core.GraphView) -> None:
 
 
 def label_layouts(graph: aidge_core.GraphView) -> None:
-    """Labels what has no layout yet as ONNX order; Aidge takes unlabelled tensors as lying in whatever order it wants."""
+    """Labels what has no layout yet as ONNX order; Aidge takes unlabelled tensors as lying in any order it wants."""
     for node in graph.get_nodes():
         operator = node.get_operator()
         if operator.get_output(0).dformat != aidge_core.dformat.default:

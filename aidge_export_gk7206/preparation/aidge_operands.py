@@ -59,16 +59,18 @@ def computed_operand_first(graph: aidge_core.GraphView) -> None:
             # c - x = -x + c
             negative = aidge_core.Neg(name=f"{node.name()}_negative")
             insert_before(graph, node, 1, negative)
-            node = _renamed(graph, node, aidge_core.Add(name=f"{node.name()}_add"))
+            swapped = _renamed(graph, node, aidge_core.Add(name=f"{node.name()}_add"))
         elif node.type() == "Div":
             # c / x = 1 / x * c
             insert_before(graph, node, 1, aidge_core.Reciprocal(name=f"{node.name()}_reciprocal"))
-            node = _renamed(graph, node, aidge_core.Mul(name=f"{node.name()}_mul"))
-        (constant, _), (computed, output) = node.input(0), node.input(1)
-        constant.remove_child(node, 0)
-        computed.remove_child(node, output)
-        computed.add_child(node, output, 0)
-        constant.add_child(node, 0, 1)
+            swapped = _renamed(graph, node, aidge_core.Mul(name=f"{node.name()}_mul"))
+        else:
+            swapped = node
+        (constant, _), (computed, output) = swapped.input(0), swapped.input(1)
+        constant.remove_child(swapped, 0)
+        computed.remove_child(swapped, output)
+        computed.add_child(swapped, output, 0)
+        constant.add_child(swapped, 0, 1)
 
 
 def _renamed(graph: aidge_core.GraphView, old: aidge_core.Node, new: aidge_core.Node) -> aidge_core.Node:

@@ -45,8 +45,9 @@ def _channels(node: aidge_core.Node) -> int:
 
 
 def name_grouped_convolutions(graph: aidge_core.GraphView) -> None:
-    """Convolutions in groups, which Aidge imports as operators that it knows nothing about, get all their attributes and
-    a function that tells the shape of their output.
+    """Gives convolutions in groups all their attributes and a function that tells the shape of their output.
+
+    Aidge imports them as operators that it knows nothing about.
 
     :raises ExportError: One pads automatically, or has another number of spatial axes than two.
     """
@@ -56,7 +57,7 @@ def name_grouped_convolutions(graph: aidge_core.GraphView) -> None:
         automatic = str(attributes.auto_pad).strip("b'") if attributes.has_attr("auto_pad") else "NOTSET"
         if len(weights) != 4 or automatic not in ("NOTSET", "VALID"):
             raise ExportError(
-                f"layer '{node.name()}' (Conv): in groups, with auto_pad {automatic} and {len(weights) - 2} spatial axes",
+                f"layer '{node.name()}' (Conv): in groups, auto_pad {automatic}, {len(weights) - 2} spatial axes",
                 'prepare the ONNX file instead: aidge_export_gk7206.prepare("model.onnx")',
             )
         defaults = {"group": 1, "pads": [0, 0, 0, 0], "strides": [1, 1], "dilations": [1, 1]}

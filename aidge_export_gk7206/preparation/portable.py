@@ -51,7 +51,7 @@ def to_portable(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]])
     fold_constants(model)
     explicit_padding(model)
     source = model.graph.inputs[0]
-    shape = tuple(int(dim) for dim in source.shape or ())
+    shape = tuple(_sizes(source))
     names = Names([source.name or ""], [value.name or "" for value in model.graph.outputs])
     graph = mend(aidge_onnx.convert_onnx_to_aidge(ir.to_proto(model)), name, {"": shape}, names)
     for node in nodes_of(graph, GROUPED):
@@ -71,12 +71,12 @@ def explicit_padding(model: ir.Model) -> None:
         if source is None or source.shape is None:
             raise ExportError(f"layer '{node.name}' ({node.op_type}): auto_pad of an image of unknown size")
         kernel = node.attributes.get_ints("kernel_shape", None) or _spatial(node.inputs[1])
-        count = len(kernel)
+        count, sizes = len(kernel), _sizes(source)
         stride = node.attributes.get_ints("strides", [1] * count)
         dilation = node.attributes.get_ints("dilations", [1] * count)
         begins, ends = [], []
         for i in range(count):
-            size, reach = int(source.shape[2 + i]), (int(kernel[i]) - 1) * dilation[i] + 1
+            size, reach = sizes[2 + i], (int(kernel[i]) - 1) * dilation[i] + 1
             total = 0 if automatic == "VALID" else max((-(-size // stride[i]) - 1) * stride[i] + reach - size, 0)
             small, large = total // 2, total - total // 2
             begins.append(small if automatic == "SAME_UPPER" else large)
@@ -86,5 +86,9 @@ def explicit_padding(model: ir.Model) -> None:
 
 
 def _spatial(weights: ir.Value | None) -> list[int]:
-    shape = None if weights is None else weights.shape
-    return [int(dim) for dim in list(shape or ())[2:]]
+    return [] if weights is None else _sizes(weights)[2:]
+
+
+def _sizes(value: ir.Value) -> list[int]:
+    """Dims of a value; all are fixed by now."""
+    return [dim for dim in value.shape or () if isinstance(dim, int)]

@@ -76,7 +76,7 @@ def _is_small(op: Op, vector_channels: int) -> bool:
     if "out_dims" not in op.attrs or size(tuple(op.attrs["out_dims"][:-1])) == 1:
         return False
     channels = op.attrs["out_dims"][-1]
-    return padded_channels(op.type, channels, op.attrs.get("groups", 1), vector_channels) != channels
+    return bool(padded_channels(op.type, channels, op.attrs.get("groups", 1), vector_channels) != channels)
 
 
 def _skips_gaps(reader: Op, tensor: Tensor, producer: Op) -> bool:

@@ -141,7 +141,7 @@ class Operators:
 
 
 def layer_name(node: aidge_core.Node) -> str:
-    """Name of a node in the model: Aidge renames the nodes of an adapted graph, and the operators inside keep theirs."""
+    """Name of a node in the model: Aidge renames the nodes of an adapted graph, the operators inside keep theirs."""
     annotations = node.annotations()
     if annotations.has_attr("layer"):
         return str(annotations.get_attr("layer"))

@@ -3,7 +3,7 @@
 
 import importlib.util
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import aidge_core
 from aidge_core.export_utils import ExportLib
@@ -33,12 +33,12 @@ class ExportLibXNNPack(_Unlisted if upstream_is_installed() else ExportLib):  # 
 
     _name = "export_xnnpack"
     _default_dformat = aidge_core.dformat.nhwc
-    static_files = {
+    static_files: ClassVar[dict[str, str]] = {
         str(asset("cmake", "export_xnnpack.cmake")): "cmake",
         # Aidge's data headers include it, whichever library runs the layers.
         str(CPP_ROOT / "static" / "typedefs.hpp"): "dnn/include/utils/cpp",
     }
-    static_folders = {
+    static_folders: ClassVar[dict[str, str]] = {
         str(asset("cmake", "xnnpack")): "cmake/xnnpack",
         str(asset("runtime", "xnnpack")): "dnn/include/xnnpack",
     }

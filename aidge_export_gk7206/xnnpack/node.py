@@ -160,7 +160,7 @@ class XnnNode(ExportNodeCpp):
         # Aidge has put the dims of its tensors in place of the kernel's own in_dims and out_dims.
         self.attributes.update(self.kernel.attrs)
         self.attributes["in_name"] = [self.attributes["in_name"][index] for index in self.kernel.inputs]
-        self.inputs = [self.inputs[index] for index in self.kernel.inputs]
+        self.inputs: list[aidge_core.Node | None] = [node.input(index)[0] for index in self.kernel.inputs]
         self.config_template = str(asset("templates", "xnnpack", self.template))
         self.config_extension = "hpp"
         self.include_list: list[str] = []

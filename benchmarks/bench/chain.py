@@ -120,6 +120,9 @@ bool network_run() {{
 
     # ---- operators ---------------------------------------------------------------------------------------------
 
+    def _input(self, op: Op) -> None:
+        """Passes the model's input on: see _places."""
+
     def _window(self, op: Op) -> str:
         top, left, bottom, right = op.attrs["pads"]
         return _list([top, right, bottom, left, *op.attrs["kernel"], *op.attrs["stride"]])
@@ -270,6 +273,10 @@ def _places(graph: KernelGraph) -> dict[int, tuple[Tensor, int]]:
     for step, tensors in created:
         # The input is written before the first run and must still be there for the next.
         live = [t for t in live if last.get(id(t), 0) >= step or t.op is None]
+        if step >= 0 and graph.ops[step].type == "XnnInput":
+            source, passed = graph.ops[step].inputs[0], tensors[0]
+            placed[id(passed)] = (passed, placed[id(source)][1])
+            continue
         for tensor in tensors:
             offset = 0
             for other in sorted(live, key=lambda t: placed[id(t)][1]):

@@ -18,11 +18,11 @@ struct ConvolutionConfig {
     Padding padding;
     std::size_t groups;
     Activation activation;
-    const float* weights;             ///< [output channels][kernel height][kernel width][input channels / groups]
-    const float* bias;                ///< [output channels], or nullptr
-    std::size_t packed_channels;      ///< output channels in weights and bias: more than output.channels when padded
-    std::size_t input_stride;         ///< elements from one input pixel to the next
-    std::size_t output_stride;        ///< elements from one output pixel to the next, at least packed_channels
+    const float* weights;         ///< [output channels][kernel height][kernel width][input channels / groups]
+    const float* bias;            ///< [output channels], or nullptr
+    std::size_t packed_channels;  ///< output channels in weights and bias: more than output.channels when padded
+    std::size_t input_stride;     ///< elements from one input pixel to the next
+    std::size_t output_stride;    ///< elements from one output pixel to the next, at least packed_channels
 };
 
 class Convolution : Operator {
@@ -47,14 +47,13 @@ public:
                    "create", {c.packed_channels, c.kernel.height, c.kernel.width, group_inputs})) {
             return false;
         }
-        release_pages(c.weights,
-                      c.packed_channels * c.kernel.height * c.kernel.width * group_inputs * sizeof(float));
+        release_pages(c.weights, c.packed_channels * c.kernel.height * c.kernel.width * group_inputs * sizeof(float));
         std::size_t bytes = 0;
         [[maybe_unused]] std::size_t alignment = 0;
         std::size_t height = 0;
         std::size_t width = 0;
         if (!check(xnn_reshape_convolution2d_nhwc_f32(op_, c.input.batch, c.input.height, c.input.width, &bytes,
-                                                      AIDGE_XNN_WORKSPACE_ALIGNMENT(&alignment) &height, &width,
+                                                      AIDGE_XNN_WORKSPACE_ALIGNMENT(&alignment) & height, &width,
                                                       /*threadpool=*/nullptr),
                    "reshape", {c.input.batch, c.input.height, c.input.width, c.input.channels})) {
             return false;

@@ -159,9 +159,7 @@ def test_export_and_run(
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_timing(build: str, variant: str, model: aidge_core.GraphView, sample: np.ndarray, tmp_path: Path) -> None:
     """§8: the three functions that export() is made of, and Aidge's own program around the network."""
-    context = prepare_export(
-        model, config_for(build, variant, tmp_path / variant), input_tensors=[make_input(sample)]
-    )
+    context = prepare_export(model, config_for(build, variant, tmp_path / variant), input_tensors=[make_input(sample)])
     write_export(context)
     generate_main_inference_time_cpp(context.export_folder, context.graph, ITERATIONS, WARMUP)
     compile_export(context.export_folder, build_system=context.device.build_system, arch=context.device.arch)

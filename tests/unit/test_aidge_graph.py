@@ -393,7 +393,8 @@ def test_an_installed_upstream_module_wins(first: str, tmp_path: Path) -> None:
     package.mkdir()
     (package / "__init__.py").write_text(
         "import aidge_core\nfrom aidge_core.export_utils import ExportLib\n\n\n"
-        'class ExportLibXNNPack(ExportLib):\n    _name = "export_xnnpack"\n    _default_dformat = aidge_core.dformat.nhwc\n',
+        'class ExportLibXNNPack(ExportLib):\n    _name = "export_xnnpack"\n'
+        "    _default_dformat = aidge_core.dformat.nhwc\n",
         encoding="utf-8",
     )
     script = (

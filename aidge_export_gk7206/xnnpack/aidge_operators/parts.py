@@ -102,10 +102,9 @@ def bounds(operators: Operators, clip: aidge_core.Node) -> tuple[float, float]:
     """Bounds of a Clip operator: its inputs where it has them, its attributes otherwise."""
     attributes = clip.get_operator().attr
     found = []
-    for position, value in ((1, attributes.min), (2, attributes.max)):
+    for position, attribute in ((1, attributes.min), (2, attributes.max)):
         index = operators.input_of(clip, position)
-        if index is not None:
-            value = operators.constant(index, "a bound of Clip").reshape(-1)[0]
+        value = attribute if index is None else operators.constant(index, "a bound of Clip").reshape(-1)[0]
         found.append(math.copysign(math.inf, value) if abs(value) >= _LIMIT else float(value))
     if not found[0] < found[1]:
         raise ExportError(f"{operators.who()}: bounds {found[0]} and {found[1]}", "change the model")

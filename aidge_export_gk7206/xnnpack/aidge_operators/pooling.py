@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: EPL-2.0
 """Pooling over windows and over whole images, with the padding before and the activation after it."""
 
+from typing import Any
+
 import aidge_core
 import numpy as np
 
@@ -49,8 +51,8 @@ def global_average_pooling(operators: Operators) -> Kernel:
     return Kernel("XnnReduce", attrs, [0])
 
 
-def _window(operators: Operators, pool: aidge_core.Node) -> tuple[int, dict[str, list[int] | float], list[int]]:
-    """Input and attributes of a pooling kernel, and how far ``ceil_mode`` lets the last window reach beyond the image."""
+def _window(operators: Operators, pool: aidge_core.Node) -> tuple[int, dict[str, Any], list[int]]:
+    """Input and attributes of a pooling kernel, and how far ``ceil_mode`` lets the last window overhang the image."""
     pad = operators.find("Pad")
     source = operators.main_input(pool if pad is None else pad)
     kernel, stride, dilation = (pairs(pool, name) for name in ("kernel_dims", "stride_dims", "dilations"))
@@ -79,7 +81,7 @@ def _window(operators: Operators, pool: aidge_core.Node) -> tuple[int, dict[str,
     return source, attrs, overhang
 
 
-def _covering(attrs: dict[str, list[int] | float], overhang: list[int]) -> dict[str, list[int] | float]:
+def _covering(attrs: dict[str, Any], overhang: list[int]) -> dict[str, Any]:
     """With the overhang as padding, which does not count."""
     top, left, bottom, right = attrs["pads"]
     return {**attrs, "pads": [top, left, bottom + overhang[0], right + overhang[1]]}

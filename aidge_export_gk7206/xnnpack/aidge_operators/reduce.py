@@ -58,7 +58,7 @@ def _over_channels(operator: aidge_core.Operator) -> bool:
 def _over_last(operator: aidge_core.Operator) -> bool:
     """Whether nothing but axes of size 1 follows the axis."""
     dims = operator.get_input(0).dims
-    return math.prod(dims[operator.attr.axis % len(dims) + 1 :]) == 1
+    return bool(math.prod(dims[operator.attr.axis % len(dims) + 1 :]) == 1)
 
 
 # Aidge keeps the attribute `axis` in step with the layout.

@@ -54,7 +54,7 @@ def _copy(operators: Operators) -> Kernel:
 
 @serves("Transpose", specs=[ANY])
 def transpose(operators: Operators) -> Kernel:
-    """``numpy.transpose(x, perm)``; the perm of one that Aidge has not inserted is in ONNX order whatever the layout."""
+    """``numpy.transpose(x, perm)``; unless Aidge has inserted it, perm is in ONNX order whatever the layout."""
     source, target = operators.operator.get_input(0), operators.operator.get_output(0)
     dims = operators.dims(0)
     # What Aidge inserts has more entries than axes.

@@ -107,7 +107,7 @@ def plan_memory(
     activations = list(table.values())
     for layer in reversed(order):
         if layer.type == "XnnConcat":
-            _place_parts(layer, table)
+            _place_parts(layer, table, vector_channels)
     for activation in activations:
         _pad_channels(activation, vector_channels)
     for layer in order:
@@ -196,8 +196,8 @@ def _readable(activation: Activation, *, besides: Layer | None = None) -> bool:
 # ---- views ---------------------------------------------------------------------------------------------------------
 
 
-def _place_parts(layer: Layer, table: dict[Key, Activation]) -> None:
-    """Lets the inputs of a concat be written where the concat wants them."""
+def _place_parts(layer: Layer, table: dict[Key, Activation], vector_channels: int) -> None:
+    """Lets the inputs of a concat be written where the concat wants them, if they need no room for zeros."""
     whole = table[layer.key(0)]
     outer, inners = layer.kernel.attrs["outer"], layer.kernel.attrs["inners"]
     stride = whole.stride or sum(inners)
@@ -205,6 +205,8 @@ def _place_parts(layer: Layer, table: dict[Key, Activation]) -> None:
     for i, source in enumerate(sources):
         part = table.get(source)
         if part is None or not part.bytes or part.parent is not None or part.is_output or sources.count(source) > 1:
+            continue
+        if part.channels != _padded(part, vector_channels):
             continue
         if outer > 1 and not (
             part.channels == inners[i] and _takes_strides(part.layer) and _readable(part, besides=layer)
@@ -237,11 +239,16 @@ def _view_whole(layer: Layer, table: dict[Key, Activation]) -> None:
         out.parent, out.offset = source, 0
 
 
+def _padded(activation: Activation, vector_channels: int) -> int:
+    """Channels that its layer should compute."""
+    layer = activation.layer
+    return padded_channels(layer.type, activation.channels, layer.kernel.attrs.get("groups", 1), vector_channels)
+
+
 def _pad_channels(activation: Activation, vector_channels: int) -> None:
     """Makes room for output channels that are computed only to fill a vector."""
-    layer, channels = activation.layer, activation.channels
-    padded = padded_channels(layer.type, channels, layer.kernel.attrs.get("groups", 1), vector_channels)
-    if padded == channels or activation.parent is not None:
+    padded = _padded(activation, vector_channels)
+    if padded == activation.channels or activation.parent is not None:
         return
     if (activation.rows > 1 and activation.is_output) or not _readable(activation):
         return

@@ -87,6 +87,10 @@ def deconvolution(low: Lowering, node: ir.Node) -> None:
     grouped = weights.reshape(groups, c // groups, k_group, kh, kw).transpose(0, 2, 3, 4, 1)
     in_dims, out_dims = image_dims(source.shape), image_dims(target.shape)
     pads, adjustment = _deconvolution_pads(node, window, in_dims, out_dims)
+    apart = window.kernel == window.stride and window.dilation == (1, 1)
+    if groups == 1 and apart and not any(pads) and not any(adjustment):
+        _side_by_side(low, node, grouped[0], source, target)
+        return
     inputs = [image(low, source), constant(grouped.reshape(groups * k_group, kh, kw, c // groups))]
     if low.has(node, 2):
         inputs.append(constant(low.need_constant(node, 2, "the bias of a transposed convolution")))
@@ -103,6 +107,37 @@ def deconvolution(low: Lowering, node: ir.Node) -> None:
         **NO_ACTIVATION,
     )
     low.define(target, out, channels_last(len(target.shape)))
+
+
+def _side_by_side(low: Lowering, node: ir.Node, weights: Array, source: Value, target: Value) -> None:
+    """A transposed convolution whose windows do not overlap: all of a window from one pixel, then put in place.
+
+    :param weights: [K, kh, kw, C].
+    """
+    outputs, kh, kw, inputs_ = weights.shape
+    in_dims = image_dims(source.shape)
+    inputs = [image(low, source), constant(weights.transpose(1, 2, 0, 3).reshape(-1, 1, 1, inputs_))]
+    if low.has(node, 2):
+        bias = low.need_constant(node, 2, "the bias of a transposed convolution")
+        inputs.append(constant(np.tile(bias, kh * kw)))
+    batch, height, width, _ = in_dims
+    windows = low.temporary(f"{target.name}_windows", (batch, height, width, kh, kw, outputs))
+    out = low.emit(
+        node,
+        "XnnConvolution",
+        inputs,
+        (batch, height, width, kh * kw * outputs),
+        in_dims=in_dims,
+        out_dims=[batch, height, width, kh * kw * outputs],
+        groups=1,
+        **Window((1, 1), (1, 1), (1, 1), (0, 0, 0, 0)).attrs(),
+        **NO_ACTIVATION,
+    )
+    low.define(windows, out, plain(6))
+    order = (0, 5, 1, 3, 2, 4)
+    placed = low.temporary(f"{target.name}_placed", permuted(windows.shape, order))
+    low.define(placed, out, tuple(order.index(axis) for axis in plain(6)))
+    low.reshape(placed, target)
 
 
 def _deconvolution_pads(

@@ -100,11 +100,16 @@ def bound(low: Lowering, node: ir.Node, source: Value, target: Value, lower: flo
     """Limits a value: inside the operator that computes it where that can do it, by a clamp otherwise."""
     # Where they cross, ONNX gives `upper` for everything.
     lower = min(lower, upper)
-    op = low.sole_producer(source, *_BOUNDED)
+    # What has only been reshaped may as well be limited before.
+    moved = source.view_of if source.uses == 1 and not source.forms else None
+    op = low.sole_producer(moved or source, *_BOUNDED)
     if op is not None and _unbounded(op) and lower < upper:
         op.attrs.update(activation_min=lower, activation_max=upper)
         op.absorb(node.op_type)
-        low.alias(source, target, source.forms)
+        if moved is not None:
+            low.reshape(moved, target)
+        else:
+            low.alias(source, target, source.forms)
         return
     unary(low, node, source, target, "clamp", activation_min=lower, activation_max=upper)
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "xnnpack/operator.hpp"
@@ -27,7 +28,7 @@ public:
     bool init() {
         const bool planned =
             config_.input_stride == config_.output_stride && config_.input_stride > config_.shape.channels;
-        return planned || create();
+        return planned || narrow() || create();
     }
 
     /// Sets the pointers that the next run uses. Costs nothing when they are the same as before.
@@ -38,17 +39,50 @@ public:
         input_ = input;
         output_ = output;
         in_place_ = input == output && (config_.input_stride == config_.output_stride || config_.shape.rows == 1);
-        return in_place_ || (create() && check(xnn_setup_copy_nc_x32(op_, input, output), "setup",
-                                               {config_.shape.rows, config_.shape.channels}));
+        return in_place_ || narrow() ||
+               (create() && check(xnn_setup_copy_nc_x32(op_, input, output), "setup",
+                                  {config_.shape.rows, config_.shape.channels}));
     }
 
     bool run(const float* input, float* output) {
-        return bind(input, output) && (in_place_ || run_bound({config_.shape.rows, config_.shape.channels}));
+        if (!bind(input, output)) {
+            return false;
+        }
+        if (in_place_) {
+            return true;
+        }
+        if (narrow()) {
+            run_loop(input, output);
+            return true;
+        }
+        return run_bound({config_.shape.rows, config_.shape.channels});
     }
 
     constexpr Rows shape() const { return config_.shape; }
 
 private:
+    /// Rows so short that XNNPACK's call for each of them would cost more than copying it.
+    constexpr bool narrow() const {
+        constexpr std::size_t limit = 32;
+        const CopyConfig& c = config_;
+        const bool gaps = c.input_stride > c.shape.channels || c.output_stride > c.shape.channels;
+        return gaps && c.shape.rows > 1 && c.shape.channels <= limit;
+    }
+
+    void run_loop(const float* input, float* output) const {
+        const CopyConfig& c = config_;
+        constexpr std::size_t block = 4;
+        for (std::size_t row = 0; row < c.shape.rows; ++row, input += c.input_stride, output += c.output_stride) {
+            std::size_t i = 0;
+            for (; i + block <= c.shape.channels; i += block) {
+                std::memcpy(output + i, input + i, block * sizeof(float));
+            }
+            for (; i < c.shape.channels; ++i) {
+                output[i] = input[i];
+            }
+        }
+    }
+
     bool create() {
         const CopyConfig& c = config_;
         if (!ready_) {

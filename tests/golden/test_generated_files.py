@@ -39,6 +39,7 @@ def every_operator() -> onnx.ModelProto:
     g = Graph()
     x = g.op("Pad", "input", g.ints(0, 0, 1, 2, 0, 0, 1, 0), g.constant(0.5), mode="constant")
     x = g.conv(x, 3, 20, strides=[2, 2])
+    x = g.op("ConvTranspose", x, g.uniform(20, 20, 3, 3, low=-0.1, high=0.1), strides=[2, 2])
     x = g.op("Gelu" if g.opset >= 20 else "Tanh", x)
     up = g.op("Resize", x, "", g.constant([1.0, 1.0, 2.0, 2.0]), mode="linear")
     up = g.op("Resize", up, "", g.constant([1.0, 1.0, 0.7, 1.5]), mode="nearest")

@@ -36,6 +36,11 @@ def deconv(g: Graph, x: str) -> str:
     return g.op("ConvTranspose", x, g.normal(13, 5, 3, 3, scale=0.2), g.normal(5), strides=[2, 2])
 
 
+def deconv_side_by_side(g: Graph, x: str) -> str:
+    """Windows that do not overlap: computed as a product, then put in place."""
+    return g.op("ConvTranspose", x, g.normal(13, 5, 2, 3, scale=0.2), g.normal(5), strides=[2, 3])
+
+
 def fully_connected(g: Graph, x: str) -> str:
     return g.op("Gemm", g.op("Flatten", x), g.normal(11, 455), g.normal(11), transB=1)
 
@@ -53,6 +58,7 @@ LAYERS: dict[str, Build] = {
     "depthwise": conv(13, group=13),
     "grouped": lambda g, x: g.conv(g.conv(x, 13, 12, [1, 1]), 12, 8, [3, 3], group=4),
     "deconv": deconv,
+    "deconv_side_by_side": deconv_side_by_side,
     "fully_connected": fully_connected,
     "add": add,
     "max_pool": pool("MaxPool"),

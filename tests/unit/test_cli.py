@@ -357,7 +357,7 @@ def test_interruption_by_a_signal(toy: Path) -> None:
     while not children.read_text():  # the program has not started yet
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "aidge-gk7206: interrupted\n")
 
 

@@ -32,7 +32,9 @@ inline void release_pages(const void* data, std::size_t bytes) {
 /// neighbours back, since Linux maps some around each that is missing.
 inline void release_all_weights() {
     if (aidge_parameters_begin != nullptr) {
-        release_pages(aidge_parameters_begin, static_cast<std::size_t>(aidge_parameters_end - aidge_parameters_begin));
+        const auto begin = reinterpret_cast<std::uintptr_t>(aidge_parameters_begin);
+        const auto end = reinterpret_cast<std::uintptr_t>(aidge_parameters_end);
+        release_pages(aidge_parameters_begin, end - begin);
     }
 }
 

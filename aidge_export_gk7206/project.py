@@ -89,7 +89,7 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
             "xnn": device.use_xnnpack,
             "inputs": [_public(port) for port in inputs],
             "outputs": [_public(port) for port in outputs],
-            "nodes": report.nodes(schedule),
+            "nodes": report.nodes(schedule, device.use_xnnpack),
             "arena_bytes": arena,
             "weights_bytes": report.weights_bytes(folder),
             "macs": report.macs(schedule),

@@ -75,8 +75,11 @@ def symbol(node: aidge_core.Node, index: int, side: str) -> str:
     return f"{sanitize_cpp_identifier(node.name())}_{side}_{index}"
 
 
-def nodes(scheduler: StableSchedule) -> list[dict[str, str]]:
-    """Every layer in order: its name in the model, what it serves, the library that runs it, and why that one."""
+def nodes(scheduler: StableSchedule, xnn: bool) -> list[dict[str, str]]:
+    """Every layer in order: its name in the model, what it serves, the library that runs it, and why that one.
+
+    :param xnn: Whether XNNPACK was asked for, so that another library wants a reason.
+    """
     entries = []
     for node in scheduler.get_sequential_static_scheduling():
         if node.type() == "Producer":
@@ -89,7 +92,7 @@ def nodes(scheduler: StableSchedule) -> list[dict[str, str]]:
                 "name": str(attributes.get("layer") or layer_name(node)),
                 "type": str(attributes.get("origin") or node.type()),
                 "library": library,
-                "reason": "" if library == "export_xnnpack" else f"export_xnnpack has no operator for {node.type()}",
+                "reason": f"export_xnnpack has no kernel for this {node.type()}" if xnn and not is_served(node) else "",
             }
         )
     return entries

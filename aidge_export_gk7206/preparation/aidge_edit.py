@@ -65,7 +65,7 @@ def insert_before(graph: aidge_core.GraphView, node: aidge_core.Node, index: int
 
 def replace(graph: aidge_core.GraphView, old: aidge_core.Node, new: aidge_core.Node) -> None:
     """Puts a node in place of another that has the same inputs in the same order, or more."""
-    outputs = [(new if node.name() == old.name() else node, index) for node, index in graph.get_ordered_outputs()]
+    outputs = [(new if node.id() == old.id() else node, index) for node, index in graph.get_ordered_outputs()]
     for index in range(old.get_nb_inputs()):
         parent, output = old.input(index)
         if parent is None:

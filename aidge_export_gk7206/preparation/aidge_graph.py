@@ -54,7 +54,7 @@ def mend(
     drop_pooling_indices(graph)
     drop_dropout(graph)
     aidge_operators.name_grouped_convolutions(graph)
-    while not graph.forward_dims(dims, allow_data_dependency=True):
+    while not forward_dims(graph, dims):
         # What cannot be told may depend on one of these.
         if not aidge_operators.depthwise_to_grouped(graph):
             raise _unknown_dims(graph)
@@ -71,7 +71,7 @@ def mend(
         aidge_operators.flatten_to_reshape,
     ):
         rewrite(graph)
-        graph.forward_dims(dims, allow_data_dependency=True)
+        forward_dims(graph, dims)
         label_layouts(graph)
     restore_names(graph, names)
     return graph
@@ -120,14 +120,15 @@ def restore_names(graph: aidge_core.GraphView, names: Names) -> None:
 
 
 def label_layers(graph: aidge_core.GraphView) -> None:
-    """Notes the name of every node, and of the one it is part of: Aidge renames them all."""
-    for node in graph.get_nodes():
+    """Notes the name of every node, and of the one it is part of, which gets one if need be: Aidge renames them all."""
+    for position, node in enumerate(graph.get_ordered_nodes()):
+        if not node.name():
+            node.set_name(f"unnamed_{node.type()}_{position}")
         _label(node, str(node.name()))
 
 
 def _label(node: aidge_core.Node, name: str) -> None:
-    if name:
-        node.annotations().set_attr("layer", name)
+    node.annotations().set_attr("layer", name)
     operator = node.get_operator()
     if isinstance(operator, aidge_core.MetaOperatorOp):
         for inner in operator.get_micro_graph().get_nodes():
@@ -151,6 +152,16 @@ def drop_dropout(graph: aidge_core.GraphView) -> None:
         if node.outputs()[1]:
             raise ExportError(f"layer '{node.name()}' (Dropout): its mask is used", "remove it from the model")
     aidge_core.remove_dropout(graph)
+
+
+def forward_dims(graph: aidge_core.GraphView, dims: list[list[int]]) -> bool:
+    """Computes the shapes of all tensors.
+
+    :return: Whether all of them could be told.
+    """
+    # Nodes that have come lately are last, the graph's input among them.
+    graph.set_mandatory_inputs_first()
+    return bool(graph.forward_dims(dims, allow_data_dependency=True))
 
 
 def _unknown_dims(graph: aidge_core.GraphView) -> ExportError:

@@ -7,7 +7,7 @@ from typing import Any
 import aidge_core
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.preparation.aidge_edit import dims_of, nodes_of, replace
+from aidge_export_gk7206.preparation.aidge_edit import dims_of, insert_before, nodes_of, replace
 
 #: What prepare() makes of convolutions in groups.
 GROUPED = "GroupedConvolution"
@@ -94,8 +94,15 @@ def reductions_to_pooling(graph: aidge_core.GraphView) -> None:
     """A mean over height and width becomes a global pooling: export_cpp applies the axes to channels-last tensors."""
     for node in nodes_of(graph, "ReduceMean"):
         attributes, dims = node.get_operator().attr, dims_of(node)
-        if len(dims) == 4 and attributes.keep_dims and sorted(axis % 4 for axis in attributes.axes) == [2, 3]:
-            replace(graph, node, aidge_core.GlobalAveragePooling(name=f"{node.name()}_pooling"))
+        if len(dims) != 4 or sorted(axis % 4 for axis in attributes.axes) != [2, 3]:
+            continue
+        pooling = aidge_core.GlobalAveragePooling(name=f"{node.name()}_pooling")
+        if attributes.keep_dims:
+            replace(graph, node, pooling)
+        elif node.input(0)[0] is not None:
+            reshape = aidge_core.Reshape(dims[:2], name=f"{node.name()}_reshape")
+            replace(graph, node, reshape)
+            insert_before(graph, reshape, 0, pooling)
 
 
 def global_to_windowed_pooling(graph: aidge_core.GraphView) -> None:

@@ -218,6 +218,9 @@ def serves_fused(
             for spec in specs:
                 ExportLibXNNPack.register_metaop(type_, recipe, spec)(_export_node)
             _TRANSLATIONS[type_] = translation
+        # The longest forms first, which leave nothing for their parts.
+        ExportLibXNNPack._fusion_list.extend(recipes)
+        ExportLibXNNPack._fusion_list.sort(key=lambda name: (-ExportLibXNNPack._fusion_registry[name].count(">"), name))
         return translation
 
     return register

@@ -33,6 +33,8 @@ class ExportLibXNNPack(_Unlisted if upstream_is_installed() else ExportLib):  # 
 
     _name = "export_xnnpack"
     _default_dformat = aidge_core.dformat.nhwc
+    # In the order in which Aidge's older adaptation looks for them.
+    _fusion_list: ClassVar[list[str]] = []
     static_files: ClassVar[dict[str, str]] = {
         str(asset("cmake", "export_xnnpack.cmake")): "cmake",
         # Aidge's data headers include it, whichever library runs the layers.

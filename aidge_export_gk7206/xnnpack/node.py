@@ -16,6 +16,7 @@ from aidge_core.export_utils import ExportNodeCpp
 from aidge_export_gk7206 import parameters
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.xnnpack.fallbacks import check_neighbours
 from aidge_export_gk7206.xnnpack.kernel import kernel_of, layer_name
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 
@@ -157,6 +158,7 @@ class XnnNode(ExportNodeCpp):
     ) -> None:
         super().__init__(node, mem_info, instance_count)
         self.kernel = kernel_of(node)
+        check_neighbours(node)
         # Aidge has put the dims of its tensors in place of the kernel's own in_dims and out_dims.
         self.attributes.update(self.kernel.attrs)
         self.attributes["in_name"] = [self.attributes["in_name"][index] for index in self.kernel.inputs]

@@ -195,7 +195,14 @@ CASES = [
     *(Case(f"{layer}_relu_and_output", IMAGE, relu_and_output(LAYERS[layer])) for layer in LAYERS),
     *(
         Case(f"{layer}_batch_norm", IMAGE, then(LAYERS[layer], lambda g, x, n=n: batch_norm(g, x, n)))
-        for layer, n in (("conv", 17), ("depthwise", 13), ("deconv", 5), ("grouped", 8), ("fully_connected", 11))
+        for layer, n in (
+            ("conv", 17),
+            ("depthwise", 13),
+            ("deconv", 5),
+            ("deconv_side_by_side", 5),
+            ("grouped", 8),
+            ("fully_connected", 11),
+        )
     ),
     Case("conv_batch_norm_relu6", IMAGE, then(conv(), lambda g, x: relu6(g, batch_norm(g, x, 17)))),
     Case("relu_batch_norm", IMAGE, then(then(conv(), relu), lambda g, x: batch_norm(g, x, 17))),

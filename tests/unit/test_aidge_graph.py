@@ -16,14 +16,16 @@ import aidge_core
 import aidge_onnx
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 import zoo
 from aidge_core.export_utils.config import ExportConfig
-from aidge_core.export_utils.export import ExportContext, prepare_export
+from aidge_core.export_utils.export import ExportContext, prepare_export, write_export
 from support.graphs import Graph
 
 import aidge_export_gk7206
 from aidge_export_gk7206 import ExportError, refusals
+from aidge_export_gk7206.preparation.portable import explicit_padding, to_portable
 from aidge_export_gk7206.project import drop_pooling_indices
 from aidge_export_gk7206.xnnpack.kernel import Kernel, is_served, kernel_of
 
@@ -263,6 +265,19 @@ def test_quantized_graphs_are_refused_with_xnnpack() -> None:
     refusals.check(dataclasses.replace(without, dtype="int8"))
 
 
+def test_refused_in_aidges_own_flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``write_export()`` instead of ``export()``: seen by the layers beside the one that is wrong."""
+    monkeypatch.chdir(tmp_path)
+
+    def build(graph: Graph, x: str) -> str:
+        return graph.op("Relu", graph.op("ReduceMean", convolved(graph, x), axes=[3], keepdims=0))
+
+    context = adapted(imported(model(build)), IMAGE)
+    assert [is_served(node) for node in layers(context)] == [True, False, True]
+    with pytest.raises(ExportError, match="applies its axes"):
+        write_export(dataclasses.replace(context, export_folder=tmp_path / "project"))
+
+
 def test_mixed_layouts_are_refused() -> None:
     """A constant first operand: Aidge gives the result the layout of the constant."""
 
@@ -380,6 +395,33 @@ def test_prepare_leaves_the_graph_alone() -> None:
     assert sorted(node.type() for node in graph.get_nodes()) == before
 
 
+@pytest.mark.parametrize("name", ["dscnn", "lenet", "senet", "tinyyolo", "yolo"])
+def test_zoo_without_xnnpack(name: str) -> None:
+    """The way of the command line without --xnn."""
+    graph = to_portable(ir.from_proto(zoo.build(name)), name, {}).graph
+    refusals.check(adapted(graph, zoo.MODELS[name][0], xnn=False))
+
+
+def test_groups_need_xnnpack() -> None:
+    with pytest.raises(ExportError, match="--xnn"):
+        to_portable(ir.from_proto(zoo.build("groupconv")), "groupconv", {})
+
+
+@pytest.mark.parametrize(("mode", "pads"), [("SAME_UPPER", [1, 0, 1, 1]), ("SAME_LOWER", [1, 1, 1, 0])])
+def test_automatic_padding(mode: str, pads: list[int]) -> None:
+    """Aidge's importer does not look at the size of the image: 9 rows get one row of padding, not two."""
+
+    def build(graph: Graph, x: str) -> str:
+        return graph.op("Conv", x, graph.normal(4, 5, 3, 3), strides=[2, 2], auto_pad=mode)
+
+    source = ir.from_proto(model(build, (1, 5, 9, 12)))
+    explicit_padding(source)
+    assert list(source.graph[0].attributes.get_ints("pads", [])) == pads
+    portable = to_portable(ir.from_proto(model(build, (1, 5, 9, 12))), "same", {})
+    (layer,) = layers(adapted(portable.graph, (1, 5, 9, 12), xnn=False))
+    assert list(layer.get_operator().get_output(0).dims) == [1, 5, 6, 4]
+
+
 # ---- the module that Aidge looks for ---------------------------------------------------------------------------------
 
 
@@ -400,7 +442,9 @@ def test_an_installed_upstream_module_wins(first: str, tmp_path: Path) -> None:
     script = (
         f"import json, {first}, aidge_export_gk7206\n"
         "from aidge_core.export_utils import get_export_libs_from_names\n"
-        'print(json.dumps(get_export_libs_from_names(["export_xnnpack"])[0].__module__))\n'
+        "import sys\n"
+        'ours = [name for name in sys.modules if name.startswith("aidge_export_gk7206") and "operators" in name]\n'
+        'print(json.dumps([get_export_libs_from_names(["export_xnnpack"])[0].__module__, *ours]))\n'
     )
     result = subprocess.run(
         [sys.executable, "-c", script],
@@ -411,4 +455,4 @@ def test_an_installed_upstream_module_wins(first: str, tmp_path: Path) -> None:
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout.splitlines()[-1]) == "aidge_export_xnnpack"
+    assert json.loads(result.stdout.splitlines()[-1]) == ["aidge_export_xnnpack"]

@@ -7,7 +7,8 @@ import aidge_core
 import numpy as np
 from aidge_core import dformat
 
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import (
+from aidge_export_gk7206.xnnpack.kernel import Array, Kernel, Operators, serves, serves_fused, serves_generic
+from aidge_export_gk7206.xnnpack.parts import (
     activation,
     image_dims,
     only_crops,
@@ -18,8 +19,7 @@ from aidge_export_gk7206.xnnpack.aidge_operators.parts import (
     refuse,
     window_size,
 )
-from aidge_export_gk7206.xnnpack.aidge_operators.specs import IMAGE, SEQUENCE, recipes, spec
-from aidge_export_gk7206.xnnpack.kernel import Array, Kernel, Operators, serves, serves_fused, serves_generic
+from aidge_export_gk7206.xnnpack.specs import IMAGE, SEQUENCE, recipes, spec
 
 _CONVOLUTIONS = ("Conv2D", "ConvDepthWise2D", "Conv1D", "ConvDepthWise1D")
 _CHANNELS_LAST = (dformat.nhwc, dformat.nwc)

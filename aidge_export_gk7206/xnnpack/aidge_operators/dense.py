@@ -6,9 +6,9 @@ import math
 import numpy as np
 from aidge_core import dformat
 
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import activation, refuse
-from aidge_export_gk7206.xnnpack.aidge_operators.specs import recipes, spec
 from aidge_export_gk7206.xnnpack.kernel import Kernel, Operators, serves, serves_fused
+from aidge_export_gk7206.xnnpack.parts import activation, refuse
+from aidge_export_gk7206.xnnpack.specs import recipes, spec
 
 # A flattened image stays as it lies in memory; the columns of the weights follow.
 _DENSE = [spec(dformat.default, dformat.any), spec(dformat.nhwc, dformat.any)]

@@ -9,9 +9,9 @@ import numpy as np
 from aidge_core import dformat
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import activation, bounds, memory_order, pixelwise, refuse
-from aidge_export_gk7206.xnnpack.aidge_operators.specs import ANY, recipes, spec
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Array, Kernel, Operators, serves, serves_fused
+from aidge_export_gk7206.xnnpack.parts import activation, bounds, memory_order, pixelwise, refuse
+from aidge_export_gk7206.xnnpack.specs import ANY, recipes, spec
 
 
 def _is_image(operator: aidge_core.Operator) -> bool:

@@ -7,9 +7,9 @@ import aidge_core
 import numpy as np
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import activation, image_dims, padding, pairs, refuse
-from aidge_export_gk7206.xnnpack.aidge_operators.specs import IMAGE, SEQUENCE, recipes
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves, serves_fused
+from aidge_export_gk7206.xnnpack.parts import activation, image_dims, padding, pairs, refuse
+from aidge_export_gk7206.xnnpack.specs import IMAGE, SEQUENCE, recipes
 
 
 @serves("MaxPooling2D", specs=[IMAGE])

@@ -7,9 +7,9 @@ import aidge_core
 from aidge_core import dformat
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, memory_order, refuse
-from aidge_export_gk7206.xnnpack.aidge_operators.specs import PLAIN, spec
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves
+from aidge_export_gk7206.xnnpack.parts import integers, memory_order, refuse
+from aidge_export_gk7206.xnnpack.specs import PLAIN, spec
 
 _REDUCTIONS = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "ReduceSum": "sum"}
 

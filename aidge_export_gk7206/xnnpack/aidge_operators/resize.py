@@ -8,9 +8,9 @@ from aidge_core import Interpolation, dformat
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.interpolation import Axis, nearest, served_bilinear
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import refuse
-from aidge_export_gk7206.xnnpack.aidge_operators.specs import spec
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves
+from aidge_export_gk7206.xnnpack.parts import refuse
+from aidge_export_gk7206.xnnpack.specs import spec
 
 _NEAREST = {
     Interpolation.Mode.FLOOR: "floor",

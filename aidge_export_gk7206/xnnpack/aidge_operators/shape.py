@@ -7,10 +7,10 @@ import aidge_core
 import numpy as np
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.aidge_operators.parts import integers, lies_plain, memory_order, refuse
-from aidge_export_gk7206.xnnpack.aidge_operators.specs import ALIKE, ANY, DOUBLE, IMAGE, PLAIN, SEQUENCE
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
+from aidge_export_gk7206.xnnpack.parts import integers, lies_plain, memory_order, refuse
+from aidge_export_gk7206.xnnpack.specs import ALIKE, ANY, DOUBLE, IMAGE, PLAIN, SEQUENCE
 
 
 @serves("Flatten", "Reshape", specs=[PLAIN])

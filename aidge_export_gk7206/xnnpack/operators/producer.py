@@ -9,6 +9,7 @@ import numpy as np
 from aidge_core.export_utils import ExportNode
 
 from aidge_export_gk7206 import parameters
+from aidge_export_gk7206.xnnpack.fallbacks import check_neighbours
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 from aidge_export_gk7206.xnnpack.node import has_foreign_readers, memory_macros
 
@@ -21,6 +22,7 @@ class Producer(ExportNode):
         self, node: aidge_core.Node, mem_info: list[dict[str, Any]], instance_count: int | None = None
     ) -> None:
         super().__init__(node, mem_info, instance_count)
+        check_neighbours(node)
 
     def export(self, export_folder: str | Path) -> list[str]:
         if not has_foreign_readers(self.node):

@@ -23,6 +23,7 @@ from aidge_export_gk7206.memory import plan_memory
 from aidge_export_gk7206.naming import sanitize_name
 from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.targets import LinuxBoard
+from aidge_export_gk7206.xnnpack.kernel import Operators
 from aidge_export_gk7206.xnnpack.node import c_list, c_string
 
 DATA = "data"
@@ -47,7 +48,7 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     folder = Path(context.export_folder)
     name = sanitize_name(context.graph.name())
     context.graph.set_name(name)
-    drop_pooling_indices(context.graph)
+    drop_other_outputs(context.graph)
     schedule = StableSchedule(context.scheduler)
     schedule.rename()
     inputs, outputs = _ports(context)
@@ -99,15 +100,26 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     return {"expected_artifact": "build/run_export", "protocol": PROTOCOL, "memory_peak_bytes": peaks}
 
 
-def drop_pooling_indices(graph: aidge_core.GraphView) -> None:
-    """Takes away outputs of the graph that the model does not have: the indices that Aidge's max pooling has too.
+def drop_other_outputs(graph: aidge_core.GraphView) -> None:
+    """Takes away outputs of the graph that the model does not have: what nothing reads of a node with several outputs.
 
-    Aidge does so itself for those that are not fused with a padding.
+    Those of max pooling are its indices; Aidge drops them itself where it has not fused the pooling with a padding.
     """
-    wanted = [
-        (node, index) for node, index in graph.get_ordered_outputs() if not (index == 1 and "MaxPool" in node.type())
-    ]
-    graph.set_ordered_outputs(wanted, ignore_missing=True)
+    imported = any(node.annotations().has_attr("output_names") for node in graph.get_nodes())
+    ports = [(node, index) for node, index in graph.get_ordered_outputs() if _is_output(node, index, imported)]
+    graph.set_ordered_outputs(ports, ignore_missing=True)
+
+
+def _is_output(node: aidge_core.Node, index: int, imported: bool) -> bool:
+    if node.type() == "Transpose" and node.input(0)[0] is not None and Operators(node).is_inserted():
+        parent, output = node.input(0)
+        return _is_output(parent, output, imported)
+    if node.get_nb_outputs() == 1 or not imported:
+        return not (index == 1 and "MaxPool" in node.type())
+    if "MaxPool" in node.type():
+        return index == 0
+    names = node.annotations().get_attr("output_names") if node.annotations().has_attr("output_names") else []
+    return index < len(names) and names[index] != ""
 
 
 def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -64,6 +64,7 @@ def mend(
     for rewrite in (
         aidge_operands.casts_of_constants,
         aidge_operands.bounds_to_attributes,
+        aidge_operands.pads_to_attributes,
         aidge_operands.computed_operand_first,
         aidge_operands.full_rank_operands,
         aidge_operators.reductions_to_pooling,

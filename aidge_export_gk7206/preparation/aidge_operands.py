@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: EPL-2.0
 """Rewrites of the operands of Aidge's operators."""
 
+from collections.abc import Sequence
+
 import aidge_core
 import numpy as np
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.preparation.aidge_edit import (
+    Array,
     constant_of,
     dims_of,
     disconnect,
@@ -34,6 +37,40 @@ def bounds_to_attributes(graph: aidge_core.GraphView) -> None:
         if inputs:
             # A new node, for the old one still has the tensors of what it was connected to.
             replace(graph, node, aidge_core.Clip(name=f"{node.name()}_bounded", **bounds))
+
+
+def pads_to_attributes(graph: aidge_core.GraphView) -> None:
+    """Pad gets its amounts as attributes, of height and width alone where it pads nothing else.
+
+    Only then does Aidge fuse it with a convolution.
+    """
+    for node in nodes_of(graph, "Pad"):
+        inputs = [index for index in (1, 2, 3) if node.input(index)[0] is not None]
+        constants = {index: constant_of(node, index) for index in inputs}
+        if not inputs or any(value is None for value in constants.values()):
+            continue
+        attributes, rank = node.get_operator().attr, len(dims_of(node))
+        pads = _integers(constants.get(1), attributes.pads)
+        axes = [axis % rank for axis in _integers(constants.get(3), attributes.axes)] or list(range(rank))
+        ends_of = {axis: (pads[i], pads[len(axes) + i]) for i, axis in enumerate(axes)}
+        amounts = {axis: ends for axis, ends in ends_of.items() if any(ends)}
+        axes = [-2, -1] if rank == 4 and set(amounts) <= {2, 3} else sorted(amounts)
+        ends = [amounts.get(axis % rank, (0, 0)) for axis in axes]
+        value = constants.get(2)
+        for index in inputs:
+            disconnect(graph, node, index)
+        new = aidge_core.Pad(
+            [begin for begin, _ in ends] + [end for _, end in ends],
+            name=f"{node.name()}_amounts",
+            mode=attributes.mode,
+            constant_value=0.0 if value is None or not value.size else float(value.reshape(-1)[0]),
+            axes=axes,
+        )
+        replace(graph, node, new)
+
+
+def _integers(constant: Array | None, attribute: Sequence[int]) -> list[int]:
+    return [int(value) for value in (attribute if constant is None else constant.reshape(-1))]
 
 
 def casts_of_constants(graph: aidge_core.GraphView) -> None:

@@ -113,6 +113,14 @@ def global_to_windowed_pooling(graph: aidge_core.GraphView) -> None:
             replace(graph, node, aidge_core.AvgPooling2D(dims[2:], name=f"{node.name()}_window", stride_dims=dims[2:]))
 
 
+def activations_apart_from_pooling(graph: aidge_core.GraphView) -> None:
+    """Keeps Aidge from fusing pooling with the activation after it, which export_cpp then forgets."""
+    for node in nodes_of(graph, "ReLU"):
+        parent = node.input(0)[0]
+        if parent is not None and parent.type() in ("AvgPooling2D", "MaxPooling2D"):
+            insert_before(graph, node, 0, aidge_core.Identity(name=f"{node.name()}_apart"))
+
+
 def flatten_to_reshape(graph: aidge_core.GraphView) -> None:
     """Flatten becomes Reshape, which export_cpp has."""
     for node in nodes_of(graph, "Flatten"):

@@ -10,8 +10,8 @@ import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.preparation.aidge_edit import nodes_of
-from aidge_export_gk7206.preparation.aidge_graph import Names, mend
-from aidge_export_gk7206.preparation.aidge_operators import GROUPED
+from aidge_export_gk7206.preparation.aidge_graph import Names, forward_dims, mend
+from aidge_export_gk7206.preparation.aidge_operators import GROUPED, activations_apart_from_pooling
 from aidge_export_gk7206.preparation.cleanup import drop_constant_inputs, fix_dims, fold_constants
 
 
@@ -58,6 +58,8 @@ def to_portable(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]])
         raise ExportError(
             f"layer '{node.name()}' (Conv): export_cpp has no convolution in groups", "export with XNNPACK (--xnn)"
         )
+    activations_apart_from_pooling(graph)
+    forward_dims(graph, [list(shape)])
     return Portable(graph, source.name or "", shape)
 
 

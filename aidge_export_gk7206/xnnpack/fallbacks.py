@@ -90,6 +90,10 @@ def _has_other_channels(operators: Operators, conv: aidge_core.Node) -> bool:
     return operators.dims(source)[-1] != channels or operators.out_dims()[-1] != operators.dims(weights)[0]
 
 
+def _has_activation(operators: Operators, _: aidge_core.Node) -> bool:
+    return operators.find("ReLU") is not None
+
+
 def _is_sequence(_: Operators, __: aidge_core.Node) -> bool:
     return True
 
@@ -115,6 +119,7 @@ _REFUSALS = (
     Refusal(("GlobalAveragePooling",), _is_not_square, "swaps height and width in GlobalAveragePooling"),
     Refusal(("AvgPooling1D", "AvgPooling2D"), _ignores_padding, "counts the padding in AveragePool"),
     Refusal(("MaxPooling1D", "MaxPooling2D", "AvgPooling2D"), _is_dilated, "has no dilation in pooling"),
+    Refusal(("MaxPooling2D", "AvgPooling2D"), _has_activation, "forgets the activation after a pooling"),
     Refusal(("MaxPooling2D",), _counts_padding, "does not count the zeros of a Pad operator before MaxPool"),
     Refusal(
         ("Conv2D", "ConvDepthWise2D", "ConvTranspose2D", "AvgPooling2D"),

@@ -2,6 +2,7 @@
 """What the translations of several families read from Aidge's operators."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import aidge_core
@@ -65,6 +66,15 @@ def pads_with_lowest(operator: aidge_core.Operator) -> bool:
     """Whether what an operator pads is the border of an image, with what never is a maximum."""
     pad = _pad_of(operator)
     return pad is None or bool(pad.attr.mode == aidge_core.PaddingMode.CONSTANT_LOWEST and pads_image(pad))
+
+
+def need_padding(operators: Operators, condition: Callable[[aidge_core.Operator], bool]) -> None:
+    """Refuses a fused Pad operator that is not the padding of a kernel.
+
+    :raises ExportError: It is not. Aidge fuses whatever fits its recipe, and settles on a library for want of a better.
+    """
+    if not condition(operators.operator):
+        raise ExportError(f"{operators.who()}: the Pad operator in it is not the padding of a window", PREPARE)
 
 
 def only_crops(operator: aidge_core.Operator) -> bool:

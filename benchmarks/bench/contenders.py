@@ -59,10 +59,12 @@ def riscv_gcc() -> Compiler:
 
 
 def version(build: Path) -> str:
-    """Which C++ compiler a build folder is for."""
-    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
-    found = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", cache, re.MULTILINE)
-    return run([found[1], "--version"]).splitlines()[0] if found is not None else "unknown compiler"
+    """Which C++ compiler CMake found for a build folder."""
+    for file in build.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"):
+        found = re.search(r'set\(CMAKE_CXX_COMPILER "([^"]+)"\)', file.read_text(encoding="utf-8"))
+        if found is not None:
+            return run([found[1], "--version"]).splitlines()[0]
+    return "unknown compiler"
 
 
 class Work:

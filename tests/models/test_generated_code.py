@@ -81,9 +81,8 @@ def test_no_warnings_for_the_k230(name: str, fresh: Callable[[str, str], ExportF
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lenet", "yolo"])
-@pytest.mark.parametrize("tool", ["cppcheck", "clang-tidy"])
-def test_static_analysis(name: str, tool: str, fresh: Callable[[str, str], ExportFolder]) -> None:
+@pytest.mark.parametrize(("tool", "name"), [("cppcheck", "lenet"), ("cppcheck", "yolo"), ("clang-tidy", "yolo")])
+def test_static_analysis(tool: str, name: str, fresh: Callable[[str, str], ExportFolder]) -> None:
     if tool == "cppcheck":
         need_program(tool)
     elif not any(shutil.which(program) for program in (tool, *(f"{tool}-{n}" for n in range(14, 23)))):

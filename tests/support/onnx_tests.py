@@ -21,7 +21,7 @@ from support.graphs import Graph
 
 #: Tests that are refused, with good reason: see tests/unit/test_preparation.py.
 REFUSED = re.compile(
-    r"(pool|convtranspose)_3d|Conv3d|training_mode|training_dropout|gather_(0|1|negative)|antialias|tf_crop"
+    r"(pool|convtranspose)_3d|Conv3d|training_mode|training_dropout(?!_zero_ratio)|gather_(0|1|negative)|antialias|tf_crop"
     r"|^tile|operator_repeat"
 )
 #: Tests that ONNX Runtime fails too: it truncates the size before it aligns the corners, its pow knows no unsigned

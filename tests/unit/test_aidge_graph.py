@@ -26,7 +26,7 @@ from support.graphs import Graph
 import aidge_export_gk7206
 from aidge_export_gk7206 import ExportError, refusals
 from aidge_export_gk7206.preparation.portable import explicit_padding, to_portable
-from aidge_export_gk7206.project import drop_pooling_indices
+from aidge_export_gk7206.project import drop_other_outputs
 from aidge_export_gk7206.xnnpack.kernel import Kernel, is_served, kernel_of
 
 aidge_core.Log.set_console_level(aidge_core.Level.Fatal)
@@ -190,8 +190,18 @@ def test_padding_that_counts() -> None:
 def test_indices_of_max_pooling_are_no_output() -> None:
     context = adapted(imported(zoo.build("yolo")), zoo.MODELS["yolo"][0])
     assert len(context.graph.get_ordered_outputs()) == 3
-    drop_pooling_indices(context.graph)
+    drop_other_outputs(context.graph)
     assert len(context.graph.get_ordered_outputs()) == 1
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_unused_parts_are_no_output(kept: int) -> None:
+    def build(graph: Graph, x: str) -> str:
+        return graph.ops("Split", 2, convolved(graph, x), graph.ints(2, 4), axis=1)[kept]
+
+    context = adapted(imported(model(build)), IMAGE)
+    drop_other_outputs(context.graph)
+    assert [(node.type(), index) for node, index in context.graph.get_ordered_outputs()] == [("Split", kept)]
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------
@@ -227,6 +237,10 @@ WRONG_IN_EXPORT_CPP: dict[str, tuple[Callable[[Graph, str], str], str]] = {
             "ConvTranspose", x, graph.normal(5, 4, 3, 3), graph.normal(4), strides=[2, 2], output_padding=[1, 1]
         ),
         "forgets the bias",
+    ),
+    "activation of a pooling": (
+        lambda graph, x: graph.op("Relu", graph.op("MaxPool", convolved(graph, x), kernel_shape=[2, 2])),
+        "forgets the activation",
     ),
     "depthwise multiplier": (lambda graph, x: graph.conv(x, 5, 10, group=5, pads=[1, 1, 1, 1]), "several outputs"),
 }

@@ -352,12 +352,19 @@ def test_interruption(command: Command, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_interruption_by_a_signal(toy: Path) -> None:
     environment = {**os.environ, "TOY_FAULT": "hang"}
-    process = subprocess.Popen([*ENTRY, "run", str(toy)], stderr=subprocess.PIPE, text=True, env=environment)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        process = subprocess.Popen([*ENTRY, "run", str(toy)], stderr=subprocess.PIPE, text=True, env=environment)
+    finally:
+        signal.signal(signal.SIGINT, before)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     while not children.read_text():  # the program has not started yet
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    try:
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, err) == (130, "aidge-gk7206: interrupted\n")
 
 

@@ -11,6 +11,7 @@ from aidge_export_gk7206.xnnpack.kernel import Array, Kernel, Operators, serves,
 from aidge_export_gk7206.xnnpack.parts import (
     activation,
     image_dims,
+    need_padding,
     only_crops,
     padding,
     pads_with_zeros,
@@ -43,6 +44,7 @@ _CHANNELS_LAST = (dformat.nhwc, dformat.nwc)
 @serves_fused(recipes("PadConv1D"), specs=[spec(dformat.nwc, dformat.nwc, pads_with_zeros)])
 def convolution(operators: Operators) -> Kernel:
     """``activation(conv(pad(x), w) + b)``."""
+    need_padding(operators, pads_with_zeros)
     conv = operators.get(*_CONVOLUTIONS)
     pad = operators.find("Pad")
     source = operators.main_input(conv if pad is None else pad)
@@ -107,6 +109,7 @@ def grouped_convolution(operators: Operators) -> Kernel:
 )
 def deconvolution(operators: Operators) -> Kernel:
     """``activation(crop(conv_transpose(x, w) + b))``: Aidge crops by a negative padding."""
+    need_padding(operators, only_crops)
     conv = operators.get("ConvTranspose2D", "ConvTranspose1D")
     source = operators.main_input(conv)
     kernel, stride, dilation = (pairs(conv, name) for name in ("kernel_dims", "stride_dims", "dilation_dims"))

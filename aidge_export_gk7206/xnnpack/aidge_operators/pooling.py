@@ -5,27 +5,41 @@ from typing import Any
 
 import aidge_core
 import numpy as np
+from aidge_core import dformat
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.kernel import PREPARE, Kernel, Operators, serves, serves_fused
-from aidge_export_gk7206.xnnpack.parts import activation, image_dims, padding, pairs, refuse
-from aidge_export_gk7206.xnnpack.specs import IMAGE, SEQUENCE, recipes
+from aidge_export_gk7206.xnnpack.parts import (
+    activation,
+    image_dims,
+    need_padding,
+    padding,
+    pads_with_lowest,
+    pads_with_zeros,
+    pairs,
+    refuse,
+)
+from aidge_export_gk7206.xnnpack.specs import IMAGE, SEQUENCE, recipes, spec
 
 
 @serves("MaxPooling2D", specs=[IMAGE])
 @serves("MaxPooling1D", specs=[SEQUENCE])
-@serves_fused(recipes("MaxPoolAct", "PadMaxPool", "PadMaxPoolAct"), specs=[IMAGE])
+@serves_fused(recipes("MaxPoolAct"), specs=[IMAGE])
+@serves_fused(recipes("PadMaxPool", "PadMaxPoolAct"), specs=[spec(dformat.nhwc, dformat.nhwc, pads_with_lowest)])
 def max_pooling(operators: Operators) -> Kernel:
     """``activation(max of the window)``; the padding never counts."""
+    need_padding(operators, pads_with_lowest)
     source, attrs, overhang = _window(operators, operators.get("MaxPooling2D", "MaxPooling1D"))
     return Kernel("XnnMaxPooling", _covering(attrs, overhang), [source])
 
 
 @serves("AvgPooling2D", specs=[IMAGE])
 @serves("AvgPooling1D", specs=[SEQUENCE])
-@serves_fused(recipes("AvgPoolAct", "PadAvgPool", "PadAvgPoolAct"), specs=[IMAGE])
+@serves_fused(recipes("AvgPoolAct"), specs=[IMAGE])
+@serves_fused(recipes("PadAvgPool", "PadAvgPoolAct"), specs=[spec(dformat.nhwc, dformat.nhwc, pads_with_zeros)])
 def average_pooling(operators: Operators) -> Kernel:
     """``activation(mean of the window)``; whether the padding counts is what ``ignore_pads`` says."""
+    need_padding(operators, pads_with_zeros)
     pool = operators.get("AvgPooling2D", "AvgPooling1D")
     source, attrs, overhang = _window(operators, pool)
     pads = attrs["pads"]

@@ -18,13 +18,13 @@ from aidge_core.export_utils.export import ExportContext
 
 from aidge_export_gk7206 import parameters, refusals, report
 from aidge_export_gk7206.assets import asset
+from aidge_export_gk7206.code_text import c_list, c_string
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.memory import plan_memory
 from aidge_export_gk7206.naming import sanitize_name
 from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.targets import LinuxBoard
 from aidge_export_gk7206.xnnpack.kernel import Operators
-from aidge_export_gk7206.xnnpack.node import c_list, c_string
 
 DATA = "data"
 PROTOCOL = "aidge-stdout/v1"

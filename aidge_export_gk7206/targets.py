@@ -4,13 +4,14 @@
 What Aidge 0.10.0 and its tutorial call ``LinuxTarget`` is in 0.10.1 an ``SBC`` with a Linux execution domain.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from aidge_core.export_utils import ExportApplication, TargetExport, get_target_export, register_target_export
 from aidge_core.export_utils.artifact import register_target_export_strategy
 from aidge_core.hw_model import register_target
+from aidge_core.hw_model.accelerators import Accelerator
 from aidge_core.hw_model.components import Memory
 from aidge_core.hw_model.processing_elements import CPU, Riscv
 from aidge_core.hw_model.registry import TARGET_REGISTRY
@@ -28,13 +29,14 @@ class LinuxBoard(SBC):
     :param name: Name of the target.
     :param cpu: Processor; its ``arch`` names the toolchain file ``cmake/<arch>.toolchain``, none for this machine.
     :param memory: The memory that activations and weights live in.
+    :param accelerators: Other processing elements of the board.
     """
 
     #: Output channels that a vector kernel needs: XNNPACK runs layers with fewer on scalar kernels.
     vector_channels = 1
 
-    def __init__(self, name: str, cpu: CPU, memory: Memory) -> None:
-        super().__init__(name=name, cpu=cpu, memory=memory)
+    def __init__(self, name: str, cpu: CPU, memory: Memory, accelerators: Sequence[Accelerator] = ()) -> None:
+        super().__init__(name=name, cpu=cpu, memory=memory, accelerators=accelerators)
         self.board_files_path: Path | None = asset(*PROJECT_FILES)
         if cpu.arch is not None:
             self.board_toolchain_path = asset("cmake", f"{cpu.arch}.toolchain")
@@ -88,6 +90,58 @@ class K230(LinuxBoard):
         )
         self.board_reference_current_ma = 2000.0
         self.default_supply_voltage_v = 5.0
+
+
+class CortexA7(CPU):
+    """Arm Cortex-A7: armv7-a with NEON and VFPv4, hard float."""
+
+    def __init__(self, xnn_pack: bool = False) -> None:
+        super().__init__(xnn_pack=xnn_pack)
+        self.compatible_exports = ["aidge_export_gk7206", *CPU.compatible_exports]
+        self._lib.insert(0, "export_gk7206")
+        self._arch = "armv7-cortex-a7"
+        self.frequency_hz = 1_188_000_000
+
+
+class XmediaNpu(Accelerator):
+    """The NPU that Goke's runtime xmedia_cl drives; it runs regions that the vendor's compiler put into a .xmm file."""
+
+    compatible_exports: ClassVar[list[str]] = ["aidge_export_gk7206"]
+
+    def __init__(self) -> None:
+        super().__init__(accelerator_type="xmedia_npu")
+
+
+@board("gk7206", "gk7206v12a")
+class GK7206V12A(LinuxBoard):
+    """Goke GK7206V12A: two Cortex-A7 cores and an NPU, 256 MB of DDR3.
+
+    Of these Linux has 32 MB; the rest is the media memory zone (MMZ), of physically contiguous blocks, which the NPU
+    works in. The vendor's ``load`` script divides them so; its option ``-osmem`` moves the border.
+
+    :ivar mmz: The media memory zone. Private, since no planner may place a tensor there.
+    """
+
+    mmz_megabytes = 224
+
+    def __init__(self, xnn_pack: bool = False) -> None:
+        self.npu = XmediaNpu()
+        super().__init__(
+            name="gk7206" if type(self) is GK7206V12A else type(self).__name__.lower(),
+            cpu=CortexA7(xnn_pack=xnn_pack),
+            memory=Memory(capacity=32 * 2**20, priority=0, mem_type="DDR3", external=True),
+            accelerators=[self.npu],
+        )
+        self.npu.mmz = Memory(
+            capacity=self.mmz_megabytes * 2**20, priority=1, mem_type="DDR3", external=True, private=True
+        )
+
+
+@board("gk7206v11a")
+class GK7206V11A(GK7206V12A):
+    """Goke GK7206V11A: the same with 128 MB of DDR3."""
+
+    mmz_megabytes = 96
 
 
 @board("host")

@@ -14,6 +14,7 @@ from aidge_export_gk7206.preparation import (  # noqa: F401 - they register thei
     lower_convolution,
     lower_elementwise,
     lower_normalization,
+    lower_npu,
     lower_pooling,
     lower_resize,
     lower_shape,

@@ -36,14 +36,18 @@ class Unsupported(Exception):  # noqa: N818 - it is caught, never shown
 
 Rule = Callable[["Lowering", ir.Node], None]
 _RULES: dict[str, Rule] = {}
+_OTHER_RULES: dict[tuple[str, str], Rule] = {}
 
 
-def lowers(*op_types: str) -> Callable[[Rule], Rule]:
-    """Registers the rule for ONNX operators of the default domain."""
+def lowers(*op_types: str, domain: str = "") -> Callable[[Rule], Rule]:
+    """Registers the rule for operators, those of ONNX where no domain is given."""
 
     def register(rule: Rule) -> Rule:
         for op_type in op_types:
-            _RULES[op_type] = rule
+            if domain:
+                _OTHER_RULES[domain, op_type] = rule
+            else:
+                _RULES[op_type] = rule
         return rule
 
     return register
@@ -51,7 +55,9 @@ def lowers(*op_types: str) -> Callable[[Rule], Rule]:
 
 def rule_for(node: ir.Node) -> Rule | None:
     """The rule that lowers a node, None when there is none."""
-    return _RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    if node.domain in ("", "ai.onnx"):
+        return _RULES.get(node.op_type)
+    return _OTHER_RULES.get((node.domain, node.op_type))
 
 
 class Lowering:

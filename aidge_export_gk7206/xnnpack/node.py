@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: EPL-2.0
 """What the export nodes of all operators share."""
 
-import json
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,54 +12,14 @@ from aidge_core.export_utils import ExportNodeCpp
 
 from aidge_export_gk7206 import parameters
 from aidge_export_gk7206.assets import asset
+from aidge_export_gk7206.code_text import c_comment, c_float, c_list, c_string
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.layer_call import LayerCall
 from aidge_export_gk7206.xnnpack.fallbacks import check_neighbours
 from aidge_export_gk7206.xnnpack.kernel import kernel_of, layer_name
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 
 _LIBRARY = ExportLibXNNPack._name
-
-
-class LayerCall(str):
-    """The text of one layer in ``forward()``.
-
-    As a string it is what Aidge's own forward template prints; this package's template prints the parts instead.
-
-    :ivar profile_entry: Name, operators and library as C++ literals.
-    :ivar declarations: Pointers that are the same in every call.
-    :ivar statements: What a call does before it runs the layer.
-    :ivar prepare: Expression that sets the layer up, false when it fails; empty when there is nothing to set up.
-    :ivar run: Expression that runs the layer, false when it fails; empty when there is nothing to run.
-    :ivar unused: Pointers to outputs that are not computed; Aidge's template may name them.
-    """
-
-    comment: str
-    profile_entry: str
-    declarations: list[str]
-    statements: list[str]
-    prepare: str
-    run: str
-
-    def __new__(
-        cls,
-        *,
-        comment: str,
-        profile_entry: str,
-        declarations: list[str] | None = None,
-        statements: list[str] | None = None,
-        prepare: str = "",
-        run: str = "",
-        unused: list[str] | None = None,
-    ) -> "LayerCall":
-        declarations, statements = declarations or [], statements or []
-        body = [f"// {comment}", *declarations, *(unused or []), *statements]
-        if run:
-            # Aidge's forward function has no way to tell a failure, and its callers would use outputs that are none.
-            body.append(f"if (!export_xnnpack::start() || !{run}) {{ std::exit(EXIT_FAILURE); }}")
-        call = super().__new__(cls, "\n    ".join(body))
-        call.comment, call.profile_entry = comment, profile_entry
-        call.declarations, call.statements, call.prepare, call.run = declarations, statements, prepare, run
-        return call
 
 
 @dataclass(frozen=True)
@@ -71,47 +28,6 @@ class Parameter:
 
     symbol: str
     size: int
-
-
-def c_float(value: float) -> str:
-    """C++ literal of a float.
-
-    :param value: Any float, infinities included.
-    :type value: float
-    :return: The shortest literal that reads back as the same float32.
-    :rtype: str
-    """
-    if math.isnan(value):
-        return "std::numeric_limits<float>::quiet_NaN()"
-    if math.isinf(value):
-        return ("-" if value < 0 else "") + "std::numeric_limits<float>::infinity()"
-    text = np.format_float_scientific(np.float32(value), unique=True, trim="0")
-    plain = np.format_float_positional(np.float32(value), unique=True, trim="0")
-    return (plain if len(plain) <= len(text) else text) + "F"
-
-
-def c_string(text: str) -> str:
-    """C++ string literal, pure ASCII, of any text.
-
-    :param text: Any text.
-    :type text: str
-    :return: The literal with its quotes.
-    :rtype: str
-    """
-    # Octal escapes end after three digits, unlike \\x, which would swallow what follows.
-    return (
-        '"' + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
-    )
-
-
-def c_comment(text: str) -> str:
-    """Text that is safe inside a ``//`` comment: one line, ASCII, no backslash at its end."""
-    return json.dumps(text, ensure_ascii=True)[1:-1].replace('\\"', '"').rstrip("\\")
-
-
-def c_list(values: Sequence[int]) -> str:
-    """Brace-enclosed list of integers: ``{1, 2}``."""
-    return "{" + ", ".join(str(int(v)) for v in values) + "}"
 
 
 def has_foreign_readers(node: aidge_core.Node, index: int = 0) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from aidge_export_gk7206 import parameters
+from aidge_export_gk7206.code_text import c_comment, c_float, c_list, c_string
 from aidge_export_gk7206.naming import sanitize_name
-from aidge_export_gk7206.xnnpack.node import c_comment, c_float, c_list, c_string
 
 HOSTILE = [
     "plain",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: EPL-2.0
 """The model's input where several layers read it: Aidge exports graphs whose input has one reader."""
 
+from aidge_export_gk7206.layer_call import LayerCall
 from aidge_export_gk7206.xnnpack.library import ANY_LAYOUT, ExportLibXNNPack
-from aidge_export_gk7206.xnnpack.node import LayerCall, XnnNode
+from aidge_export_gk7206.xnnpack.node import XnnNode
 
 
 @ExportLibXNNPack.register_generic("XnnInput", ANY_LAYOUT)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: EPL-2.0
+"""The NPU of the GK7206."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: EPL-2.0
-"""The NPU of the GK7206."""
+"""Models compiled for the NPU of the GK7206: ``.xmm`` files."""

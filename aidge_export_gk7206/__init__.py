@@ -7,9 +7,8 @@ Importing it registers the targets and the export library ``export_xnnpack``; fr
 
 from typing import TYPE_CHECKING, Any
 
-from aidge_export_gk7206 import npu, project, targets, xnnpack
+from aidge_export_gk7206 import project, targets, xnnpack
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.npu import library
 
 if TYPE_CHECKING:
     from aidge_export_gk7206.preparation import prepare

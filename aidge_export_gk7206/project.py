@@ -22,6 +22,8 @@ from aidge_export_gk7206.code_text import c_list, c_string
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.memory import plan_memory
 from aidge_export_gk7206.naming import sanitize_name
+from aidge_export_gk7206.npu.library import XMM_GRAPH
+from aidge_export_gk7206.npu.operators import model_file_name
 from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.targets import LinuxBoard
 from aidge_export_gk7206.xnnpack.kernel import Operators
@@ -54,11 +56,13 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     inputs, outputs = _ports(context)
     if folder.is_dir():
         shutil.rmtree(folder)
+    npu = _npu_node(schedule)
+    header = "forward_header.jinja" if npu is None else "forward_header_npu.jinja"
     peaks = scheduler_export(
         schedule,
         str(folder),
         forward_template=str(asset("templates", "project", "forward.jinja")),
-        forward_header_template=str(asset("templates", "project", "forward_header.jinja")),
+        forward_header_template=str(asset("templates", "project", header)),
         memory_manager=plan_memory,
         memory_manager_args={"vector_channels": device.vector_channels if device.use_xnnpack else 1},
         dev_mode=context.dev_mode,
@@ -75,6 +79,7 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
         model=name,
         target=device.name,
         arena_bytes=arena,
+        model_file="" if npu is None else model_file_name(Path(npu.get_operator().attr.get_attr("file"))),
         inputs=inputs,
         outputs=outputs,
         c_string=c_string,
@@ -120,6 +125,17 @@ def _is_output(node: aidge_core.Node, index: int, imported: bool) -> bool:
         return index == 0
     names = node.annotations().get_attr("output_names") if node.annotations().has_attr("output_names") else []
     return index < len(names) and names[index] != ""
+
+
+def _npu_node(schedule: StableSchedule) -> aidge_core.Node | None:
+    """The node that runs on the NPU, None where there is none.
+
+    :raises ExportError: There are several: a program has one model file.
+    """
+    nodes = [node for node in schedule.get_sequential_static_scheduling() if node.type() == XMM_GRAPH]
+    if len(nodes) > 1:
+        raise ExportError(f"the graph has {len(nodes)} regions for the NPU", "put all of them into one .xmm file")
+    return nodes[0] if nodes else None
 
 
 def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

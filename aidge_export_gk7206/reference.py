@@ -2,6 +2,7 @@
 """What the model computes elsewhere: by ONNX Runtime, or by Aidge's CPU backend where that is not installed."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -43,23 +44,34 @@ def run(model: Path, name: str, array: Array) -> Golden:
     :raises ExportError: The reference refuses the model.
     """
     if find_spec("onnxruntime") is not None:
-        return _onnxruntime(model, name, array)
+        return run_onnxruntime(model, {name: array})
     return _backend_cpu(model, array)
 
 
-def _onnxruntime(model: Path, name: str, array: Array) -> Golden:
-    import onnxruntime
+def run_onnxruntime(model: Path | bytes, inputs: Mapping[str, Array]) -> Golden:
+    """Runs a model with ONNX Runtime.
+
+    :param model: Path of an ONNX file, or its contents.
+    :param inputs: Its inputs by name, ONNX layout.
+    :raises ExportError: ONNX Runtime is not installed, or refuses the model.
+    """
+    try:
+        import onnxruntime
+    except ModuleNotFoundError:
+        raise ExportError("onnxruntime is not installed", "pip install onnxruntime") from None
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     # Slower, but without the mistakes of its rewrites: 1.32 fuses a transpose into a product with a vector, wrongly.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        outputs = session.run(None, {name: array})
+        source = model if isinstance(model, bytes) else str(model)
+        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        outputs = session.run(None, dict(inputs))
     except Exception as error:
         reason = (str(error).splitlines() or [""])[0]
-        raise ExportError(f"onnxruntime cannot run {model}: {reason}", "check the model") from error
+        name = "a part of the model" if isinstance(model, bytes) else model
+        raise ExportError(f"onnxruntime cannot run {name}: {reason}", "check the model") from error
     return Golden(f"onnxruntime {onnxruntime.__version__}", [np.asarray(output) for output in outputs])
 
 

@@ -5,7 +5,7 @@ import aidge_core
 from aidge_core.export_utils.export import ExportContext
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.fallbacks import REMEDY, check_fallback
+from aidge_export_gk7206.xnnpack.fallbacks import REMEDY, check_fallback, is_fallback
 from aidge_export_gk7206.xnnpack.kernel import Operators, is_served, kernel_of
 
 
@@ -22,7 +22,7 @@ def check(context: ExportContext) -> None:
         if is_served(node):
             # Translates as the export will, and mends the dims of what Aidge has lost track of.
             kernel_of(node)
-        elif node.type() != "Producer":
+        elif is_fallback(node):
             check_fallback(node)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import aidge_core
 from aidge_core.export_utils.data_conversion import sanitize_cpp_identifier
 
+from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.parameters import FOLDER as PARAMETERS
 from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.xnnpack.kernel import is_served, kernel_of, layer_name
@@ -21,11 +22,16 @@ PORTS = "model_ports"
 def ports(graph: aidge_core.GraphView) -> dict[str, list[dict[str, Any]]] | None:
     """Inputs and outputs as a prepared graph describes them; None for a graph that was not prepared."""
     for node in graph.get_nodes():
-        attributes = node.get_operator().attr if node.type().startswith("Xnn") else None
+        attributes = node.get_operator().attr if _is_kernel(node) else None
         if attributes is not None and attributes.has_attr(PORTS):
             described: dict[str, list[dict[str, Any]]] = json.loads(attributes.get_attr(PORTS))
             return described
     return None
+
+
+def _is_kernel(node: aidge_core.Node) -> bool:
+    """Whether a node is an operator of this package, which says itself which layers of the model it is."""
+    return bool(node.type().startswith("Xnn") or node.type() == XMM_GRAPH)
 
 
 def describe_port(node: aidge_core.Node, index: int, side: str) -> dict[str, Any]:
@@ -86,13 +92,14 @@ def nodes(scheduler: StableSchedule, xnn: bool) -> list[dict[str, str]]:
             continue
         operator = node.get_operator()
         library = operator.backend()
-        attributes = operator.attr.dict() if node.type().startswith("Xnn") else {}
+        attributes = operator.attr.dict() if _is_kernel(node) else {}
+        served = is_served(node) or node.type() == XMM_GRAPH
         entries.append(
             {
                 "name": str(attributes.get("layer") or layer_name(node)),
                 "type": str(attributes.get("origin") or node.type()),
                 "library": library,
-                "reason": f"export_xnnpack has no kernel for this {node.type()}" if xnn and not is_served(node) else "",
+                "reason": f"export_xnnpack has no kernel for this {node.type()}" if xnn and not served else "",
             }
         )
     return entries

@@ -8,6 +8,9 @@ from aidge_core.export_utils import ExportLib
 
 from aidge_export_gk7206.assets import asset
 
+#: Type of the operator that stands for a region.
+XMM_GRAPH = "XmmGraph"
+
 
 class ExportLibGK7206(ExportLib):
     """Regions of a graph that a ``.xmm`` file holds, each one operator ``XmmGraph``."""

@@ -101,7 +101,9 @@ def match_outputs(tensors: Mapping[str, Dims], file: XmmFile, chosen: Mapping[st
             _take(name, shape, fitting[0], file, taken, found)
     if problems:
         outputs = ", ".join(f"{i}: {_shown(tensor)}" for i, tensor in enumerate(file.outputs))
-        raise ExportError(f"{'; '.join(problems)} (outputs of the file: {outputs})", "name the tensors with --xmm-output")
+        raise ExportError(
+            f"{'; '.join(problems)} (outputs of the file: {outputs})", "name the tensors with --xmm-output"
+        )
     return [found[name] for name in tensors]
 
 
@@ -123,7 +125,7 @@ def _same(a: Dims, b: Dims) -> bool:
 
 
 def _shown(tensor: Tensor) -> str:
-    return f"{_dims(tensor.dims)} {tensor.dtype.name.lower()}"
+    return f"{_dims(tensor.dims)} {tensor.dtype.label}"
 
 
 def _dims(dims: Sequence[int]) -> str:

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: EPL-2.0
 """Puts a region of a model onto the NPU: one node ``XmmGraph`` in place of the nodes that a ``.xmm`` file holds."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import onnx
 import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.npu import preprocessing as preprocessing_
+from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.matching import Match, match_input, match_outputs
-from aidge_export_gk7206.npu.preprocessing import Preprocessing
+from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe
 from aidge_export_gk7206.npu.xmm import XmmFile, read
 
-#: Domain and type of the node that stands for the region.
+#: Domain of the node that stands for the region.
 DOMAIN = "aidge_export_gk7206"
-XMM_GRAPH = "XmmGraph"
 
 Outputs = Mapping[str, int | None] | Iterable[str] | None
 
@@ -135,15 +134,15 @@ def _chosen(model: ir.Model, outputs: Outputs) -> dict[str, int | None]:
     return dict.fromkeys(outputs)
 
 
-def _attributes(path: Path, matches: Sequence[Match], preprocessing: Preprocessing) -> dict[str, object]:
+def _attributes(path: Path, matches: Sequence[Match], preprocessing: Preprocessing) -> dict[str, Any]:
     return {
         "file": str(path.resolve()),
         "outputs": [match.index for match in matches],
-        "preprocessing": json.dumps(preprocessing_.describe(preprocessing)),
+        "preprocessing": describe(preprocessing),
     }
 
 
-def _replace(model: ir.Model, source: ir.Value, ends: Sequence[ir.Value], attributes: Mapping[str, object]) -> None:
+def _replace(model: ir.Model, source: ir.Value, ends: Sequence[ir.Value], attributes: Mapping[str, Any]) -> None:
     graph = model.graph
     node = ir.node(XMM_GRAPH, [source], attributes=dict(attributes), domain=DOMAIN, num_outputs=len(ends))
     node.name = XMM_GRAPH

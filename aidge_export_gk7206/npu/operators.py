@@ -13,13 +13,13 @@ from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.code_text import c_comment, c_float, c_list, c_string
 from aidge_export_gk7206.layer_call import LayerCall
 from aidge_export_gk7206.naming import sanitize_name
-from aidge_export_gk7206.npu.library import ExportLibGK7206
+from aidge_export_gk7206.npu.library import XMM_GRAPH, ExportLibGK7206
 
 _RUNTIME = "export_xmedia"
 _ANY = aidge_core.ImplSpec(aidge_core.IOSpec(aidge_core.dtype.any, aidge_core.dformat.any))
 
 
-@ExportLibGK7206.register_generic("XmmGraph", _ANY)
+@ExportLibGK7206.register_generic(XMM_GRAPH, _ANY)
 class XmmGraph(ExportNodeCpp):
     """One session of the NPU: see runtime/xmedia/session.hpp."""
 
@@ -66,7 +66,7 @@ class XmmGraph(ExportNodeCpp):
         return [
             LayerCall(
                 comment=str(self.attributes["title"]),
-                profile_entry=", ".join(map(c_string, (self.layer, "XmmGraph", "export_gk7206"))),
+                profile_entry=", ".join(map(c_string, (self.layer, XMM_GRAPH, "export_gk7206"))),
                 declarations=declarations,
                 prepare=f"{session}.open({_RUNTIME}::model_path({c_string(model_file_name(self.file))}))",
                 run="(" + " && ".join(steps) + ")",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: EPL-2.0
-"""How the input of a graph, in floating point, maps onto what a ``.xmm`` file takes, which is pixels most of the time."""
+"""How the input of a graph, in floating point, maps onto what a ``.xmm`` file takes: pixels, most of the time."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -95,11 +95,12 @@ def numbers(text: str) -> tuple[float, ...]:
         raise ExportError(f"'{text}' is not a list of numbers", "write it as 123.7,116.3,103.5") from None
 
 
-def describe(preprocessing: Preprocessing) -> dict[str, Sequence[float] | str | bool]:
-    """For export.json."""
-    return {
-        "mean": list(preprocessing.mean),
-        "std": list(preprocessing.std),
-        "order": preprocessing.order,
-        "raw": preprocessing.raw,
-    }
+def describe(preprocessing: Preprocessing) -> str:
+    """As JSON, for export.json and for nodes of a graph."""
+    return json.dumps(asdict(preprocessing))
+
+
+def parse(text: str) -> Preprocessing:
+    """What :func:`describe` has written."""
+    fields = json.loads(text)
+    return Preprocessing(tuple(fields["mean"]), tuple(fields["std"]), fields["order"], fields["raw"])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: EPL-2.0
 """What the program must know of a ``.xmm`` file: the tables of runtime/xmedia/tensor_spec.hpp, as plain data."""
 
-import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aidge_export_gk7206.npu.matching import layout_of
-from aidge_export_gk7206.npu.preprocessing import Preprocessing
+from aidge_export_gk7206.npu.preprocessing import Preprocessing, parse
 from aidge_export_gk7206.npu.xmm import Tensor, read
 
 Dims = tuple[int, ...]
@@ -47,7 +46,7 @@ def describe_session(
     perms = [layout_of(dims, file.outputs[index].dims) for dims, index in zip(targets, chosen, strict=True)]
     if perm is None or None in perms:
         return None
-    pre = Preprocessing(**{key: tuple(v) if isinstance(v, list) else v for key, v in json.loads(preprocessing).items()})
+    pre = parse(preprocessing)
     tables = {
         "size": file.size,
         "crc": zlib.crc32(path.read_bytes()),
@@ -55,6 +54,7 @@ def describe_session(
         "outputs": [_tensor(tensor) for tensor in file.outputs],
         "preprocessing": _preprocessing(pre, file.inputs[0], perm),
         "raw": pre.raw,
+        "reuse_type": file.memory_reuse_type,
     }
     return Session(perm, tuple(p for p in perms if p is not None), tables)
 
@@ -63,7 +63,7 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
     return {
         "name": tensor.name or "",
         "id": tensor.id,
-        "dtype": tensor.dtype.name.lower().replace("fp", "float"),
+        "dtype": tensor.dtype.label,
         "dims": list(tensor.dims),
         "pitches": list(tensor.pitches),
         "scale": tensor.scale,

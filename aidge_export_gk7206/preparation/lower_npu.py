@@ -6,7 +6,8 @@ from pathlib import Path
 
 import onnx_ir as ir
 
-from aidge_export_gk7206.npu.offload import DOMAIN, XMM_GRAPH
+from aidge_export_gk7206.npu.library import XMM_GRAPH
+from aidge_export_gk7206.npu.offload import DOMAIN
 from aidge_export_gk7206.npu.session_spec import describe_session
 from aidge_export_gk7206.preparation.kernel_graph import Op, Tensor, permuted
 from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, layer_name, lowers

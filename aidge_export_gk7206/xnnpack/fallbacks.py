@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import aidge_core
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.xnnpack.kernel import Operators, is_served
+from aidge_export_gk7206.xnnpack.kernel import Operators
 from aidge_export_gk7206.xnnpack.parts import lies_plain, memory_order, pads_with_zeros
 
 REMEDY = 'prepare the ONNX file, aidge_export_gk7206.prepare("model.onnx"), and export it with xnn=True'
@@ -34,13 +34,18 @@ class Refusal:
     reason: str
 
 
+def is_fallback(node: aidge_core.Node) -> bool:
+    """Whether a node runs on a kernel of export_cpp."""
+    return bool(node.type() != "Producer" and node.get_operator().backend() == "export_cpp")
+
+
 def check_neighbours(node: aidge_core.Node) -> None:
     """Refuses what is wrong of what a node reads and of what reads it.
 
     Aidge's ``write_export()`` shows this package no graph, only the nodes that it renders itself.
     """
     for neighbour in [*node.get_parents(), *node.get_children()]:
-        if neighbour is not None and neighbour.type() != "Producer" and not is_served(neighbour):
+        if neighbour is not None and is_fallback(neighbour):
             check_fallback(neighbour)
 
 

@@ -70,6 +70,18 @@ private:
     std::vector<const void*> pointers_;
 };
 
+bool choose_model_file(const Model& model, const char* path) {
+    if (model.model_file == nullptr) {
+        complain("--model: model '%s' has no part that runs on an NPU", model.name);
+        return false;
+    }
+    if (!check_readable(path)) {
+        return false;
+    }
+    model.model_file(path);
+    return true;
+}
+
 bool start(const Model& model, Measurement& measurement) {
     const std::uint64_t begin = nanoseconds();
     const int status = model.init();
@@ -167,6 +179,9 @@ int run(int argc, const char* const* argv, const Model& model) {
     if (options.help) {
         print_help(model);
         return exit_ok;
+    }
+    if (options.model != nullptr && !choose_model_file(model, options.model)) {
+        return exit_usage;
     }
     // All that can be wrong with the command line is found before anything runs or is written.
     Inputs inputs;

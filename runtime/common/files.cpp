@@ -86,6 +86,14 @@ bool read_tensor(const char* file, const TensorInfo& tensor, void* data) {
     return true;
 }
 
+bool check_readable(const char* file) {
+    if (access(file, R_OK) != 0) {
+        complain("cannot read '%s': %s", file, std::strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 bool check_output_folder(const char* folder) {
     if (writable_folder(folder)) {
         return true;

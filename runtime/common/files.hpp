@@ -11,6 +11,9 @@ namespace export_common {
 /// Fills `data` with the tensor's bytes from a file. Complains and returns false when it has another size.
 bool read_tensor(const char* file, const TensorInfo& tensor, void* data);
 
+/// Whether a file can be read. Complains when not.
+bool check_readable(const char* file);
+
 /// Whether `folder` can take the outputs: it is a folder, or can be made. Complains when not. Writes nothing.
 bool check_output_folder(const char* folder);
 

@@ -71,7 +71,10 @@ private:
             return once(name, options_.iterations != 0) && count(name, 1, options_.iterations);
         }
         if (is("--output")) {
-            return once(name, options_.output != nullptr) && folder(name);
+            return once(name, options_.output != nullptr) && file(name, options_.output);
+        }
+        if (is("--model")) {
+            return once(name, options_.model != nullptr) && file(name, options_.model);
         }
         if (is("--input")) {
             return once(name, !options_.inputs.empty()) && files(name);
@@ -103,12 +106,12 @@ private:
         return true;
     }
 
-    bool folder(const char* name) {
+    bool file(const char* name, const char*& value) {
         if (next_ == end_ || is_switch(*next_) || **next_ == '\0') {
-            complain("%s needs the name of a folder", name);
+            complain("%s needs the name of a %s", name, &value == &options_.output ? "folder" : "file");
             return false;
         }
-        options_.output = *next_++;
+        value = *next_++;
         return true;
     }
 
@@ -146,8 +149,11 @@ void print_help(const Model& model) {
                 "printing the first 100 values of every output.\n\n",
                 model.name, model.target);
     std::printf("  --input FILE ...  raw tensors in the layout of the ONNX model, one file per input\n"
-                "  --output FOLDER   write every output there: output_<i>.bin, raw, in the layout of the ONNX model\n"
-                "  --warmup N        run N times before measuring\n"
+                "  --output FOLDER   write every output there: output_<i>.bin, raw, in the layout of the ONNX model\n");
+    if (model.model_file != nullptr) {
+        std::printf("  --model FILE      model of the NPU (default: the one beside this program)\n");
+    }
+    std::printf("  --warmup N        run N times before measuring\n"
                 "  --iterations N    run N times and print the least, median and largest time\n"
                 "  --profile         print the time spent in each layer\n"
                 "  --json            print what was measured as one JSON object\n"

@@ -12,6 +12,7 @@ namespace export_common {
 struct Options {
     std::vector<const char*> inputs;  ///< files; empty: the compiled-in sample
     const char* output = nullptr;     ///< folder
+    const char* model = nullptr;      ///< model file of the NPU; nullptr: the one beside the program
     std::size_t warmup = 0;
     std::size_t iterations = 0;  ///< 0: not asked for, one run
     bool profile = false;

@@ -10,6 +10,11 @@
 
 namespace export_xmedia {
 
+/// For generated code, which starts every runtime before its layers: sessions start the NPU's themselves.
+inline bool start() {
+    return true;
+}
+
 /// A model file chosen by the program, nullptr where it has chosen none. What it points to must stay.
 inline const char* chosen_model_path = nullptr;
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: EPL-2.0
+"""Real values as a tensor of the NPU stores them: ``real = (stored - zero point) * scale``.
+
+The same rounding as runtime/xmedia/quantise.hpp: half to even, saturating, not a number becomes the zero point.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aidge_export_gk7206.npu.layout import DataType
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a tensor can store."""
+
+    dtype: DataType
+    scale: float
+    zero_point: int
+
+    @property
+    def numpy_type(self) -> np.dtype[Any]:
+        """Type of the stored values.
+
+        :raises ExportError: NumPy has none: 4, 10 and 12 bits.
+        """
+        return np.dtype(self.dtype.numpy)
+
+    @property
+    def is_float(self) -> bool:
+        return bool(np.issubdtype(self.numpy_type, np.floating))
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest real value."""
+        if self.is_float:
+            return float(np.finfo(self.numpy_type).min), float(np.finfo(self.numpy_type).max)
+        info = np.iinfo(self.numpy_type)
+        return (info.min - self.zero_point) * self.scale, (info.max - self.zero_point) * self.scale
+
+    def store(self, real: Array) -> Array:
+        """The stored values closest to real ones."""
+        t = real.astype(np.float64) / self.scale
+        if self.is_float:
+            return (t + self.zero_point).astype(self.numpy_type)
+        info = np.iinfo(self.numpy_type)
+        rounded = np.rint(np.where(np.isnan(t), 0.0, t)) + self.zero_point
+        return np.clip(rounded, info.min, info.max).astype(self.numpy_type)
+
+    def real(self, stored: Array) -> Array:
+        """The real values that are stored, float32."""
+        return ((stored.astype(np.float64) - self.zero_point) * self.scale).astype(np.float32)
+
+    def round(self, real: Array) -> Array:
+        """Real values as they come back once stored."""
+        return self.real(self.store(real))
+
+
+def grid_for(values: Array, dtype: DataType = DataType.UINT8) -> Grid:
+    """The finest grid that holds all values and zero.
+
+    :param values: Real values that were seen.
+    :param dtype: An integer type.
+    """
+    info = np.iinfo(np.dtype(dtype.numpy))
+    low, high = min(float(values.min(initial=0.0)), 0.0), max(float(values.max(initial=0.0)), 0.0)
+    scale = float(np.float32((high - low) / (info.max - info.min))) or 1.0
+    zero_point = int(np.clip(np.rint(info.min - low / scale), info.min, info.max))
+    return Grid(dtype, scale, zero_point)

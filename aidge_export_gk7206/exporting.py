@@ -4,9 +4,10 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import aidge_core
@@ -14,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from aidge_core.export_utils import compile_export
 from aidge_core.export_utils.config import ExportConfig
-from aidge_core.export_utils.export import finalize_export, prepare_export
+from aidge_core.export_utils.export import ExportContext, finalize_export, prepare_export
 
 from aidge_export_gk7206 import reference, targets
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.model_source import ModelSource, open_model
+from aidge_export_gk7206.offloading import NpuOptions
 from aidge_export_gk7206.toolchains import find_tool, require_tool
 
 Array = npt.NDArray[Any]
@@ -49,6 +52,7 @@ def export_model(
     *,
     sample: Array | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    npu: NpuOptions | None = None,
     progress: Progress | None = None,
 ) -> ExportReport:
     """Exports an ONNX file.
@@ -61,6 +65,8 @@ def export_model(
     :type sample: numpy.ndarray | None
     :param shapes: Shapes of inputs whose sizes the model leaves open, by name.
     :type shapes: Mapping[str, Sequence[int]] | None
+    :param npu: What is to run on the NPU; None for nothing.
+    :type npu: NpuOptions | None
     :param progress: Told the name of every step when it begins.
     :type progress: Callable[[str], None] | None
     :return: What was made.
@@ -78,29 +84,18 @@ def export_model(
         yield
         steps[name] = (time.perf_counter() - start) * 1e3
 
-    with step("prepare"):
-        wanted = dict(shapes or {})
-        if sample is not None:
-            wanted.setdefault("", list(sample.shape))
-        prepared = _prepare(model, wanted, config.xnn)
-        shape = prepared.input_shape
-        array = reference.random_input(shape) if sample is None else _checked_sample(sample)
-    folder = config.export_folder or f"export_{prepared.graph.name()}_{config.dtype}_{config.target}"
-    # Prepared kernels take any layout; Aidge's own operators work on images that are channels last.
-    config = replace(config, clone_model=False, dformat=None if config.xnn else "nhwc", export_folder=folder)
-    with step("reference"):
-        golden = reference.run(Path(model), prepared.input_name, array)
-    with step("adapt"):
-        tensor = aidge_core.Tensor(np.ascontiguousarray(array))
-        if len(shape) == 4:
-            tensor.set_data_format(aidge_core.dformat.nchw)
-        context = prepare_export(prepared.graph, config, input_tensors=[tensor])
-        # Aidge's own project, which it makes for the host, could not be run on other inputs.
-        context.device.board_files_path = asset(*targets.PROJECT_FILES)
-    with step("generate"):
-        artifact = finalize_export(context, config.application)
-        folder = Path(artifact.path)
-        description = reference.store(folder, [array], golden)
+    with ExitStack() as stack:
+        with step("prepare"):
+            scratch = Path(stack.enter_context(TemporaryDirectory(prefix="aidge-gk7206-")))
+            source = open_model(Path(model), shapes or {}, sample, xnn=config.xnn, npu=npu, scratch=scratch)
+        name = config.export_folder or f"export_{source.graph.name()}_{config.dtype}_{config.target}"
+        with step("reference"):
+            golden = source.golden()
+        with step("adapt"):
+            context = _adapt(source, replace(config, export_folder=name))
+        with step("generate"):
+            folder = Path(finalize_export(context, config.application).path)
+            description = reference.store(folder, [source.sample], golden)
     if config.compile:
         with step("compile"), _build_tools():
             compile_export(
@@ -121,27 +116,16 @@ def export_model(
     )
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """A graph to export, and the input of the ONNX model."""
-
-    graph: aidge_core.GraphView
-    input_name: str
-    input_shape: tuple[int, ...]
-
-
-def _prepare(model: str | Path, shapes: Mapping[str, Sequence[int]], xnn: bool) -> _Prepared:
-    """Makes the graph: of kernel operators where XNNPACK is to run them, of Aidge's own operators otherwise."""
-    from aidge_export_gk7206.preparation import load, lower, to_aidge
-    from aidge_export_gk7206.preparation.portable import to_portable
-
-    name = Path(model).stem
-    if not xnn:
-        portable = to_portable(load(model), name, shapes)
-        return _Prepared(portable.graph, portable.input_name, portable.input_shape)
-    kernels = lower(load(model), name, shapes)
-    (port,) = kernels.inputs
-    return _Prepared(to_aidge(kernels), port.name, port.shape)
+def _adapt(source: ModelSource, config: ExportConfig) -> ExportContext:
+    """Lets Aidge choose the libraries and schedule the layers."""
+    config = replace(config, clone_model=False, dformat=source.dformat)
+    tensor = aidge_core.Tensor(np.ascontiguousarray(source.sample))
+    if source.sample.ndim == 4 and source.sample.dtype == np.float32 and source.is_image:
+        tensor.set_data_format(aidge_core.dformat.nchw)
+    context = prepare_export(source.graph, config, input_tensors=[tensor])
+    # Aidge's own project, which it makes for the host, could not be run on other inputs.
+    context.device.board_files_path = asset(*targets.PROJECT_FILES)
+    return context
 
 
 @contextmanager
@@ -168,11 +152,3 @@ def _check_config(config: ExportConfig) -> None:
             f"dtype {config.dtype} is not supported: the XNNPACK kernels here are float32",
             "export with --dtype float32",
         )
-
-
-def _checked_sample(sample: Array) -> Array:
-    if sample.dtype != np.float32:
-        raise ExportError(
-            f"the sample input is {sample.dtype}, the model takes float32", "convert it with astype('float32')"
-        )
-    return sample

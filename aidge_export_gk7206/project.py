@@ -52,7 +52,7 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     context.graph.set_name(name)
     drop_other_outputs(context.graph)
     schedule = StableSchedule(context.scheduler)
-    schedule.rename()
+    schedule.rename(device.symbol_prefix)
     inputs, outputs = _ports(context)
     if folder.is_dir():
         shutil.rmtree(folder)

@@ -24,10 +24,12 @@ class Golden:
     """Outputs of the model for one input.
 
     :ivar source: Who computed them, with version.
+    :ivar tolerances: For each output how far a program may be from it beyond rounding, where something is quantised.
     """
 
     source: str
     outputs: list[Array]
+    tolerances: list[float] | None = None
 
 
 def random_input(shape: tuple[int, ...]) -> Array:
@@ -89,20 +91,25 @@ def _backend_cpu(model: Path, array: Array) -> Golden:
     return Golden(f"aidge_backend_cpu {version('aidge-backend-cpu')}", [np.array(output) for output in outputs])
 
 
-def store(export_folder: Path, inputs: list[Array], golden: Golden) -> dict[str, Any]:
+def store(export_folder: Path, inputs: list[Array], golden: Golden | None) -> dict[str, Any]:
     """Writes inputs and outputs into the export and names them in export.json.
 
+    :param golden: None where nobody can compute the outputs; then export.json names no reference.
     :return: The new contents of export.json.
     """
+    path = export_folder / "export.json"
+    description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if golden is None:
+        return description
     folder = export_folder / FOLDER
     folder.mkdir(exist_ok=True)
     files: dict[str, list[str]] = {}
     for side, arrays in (("inputs", inputs), ("outputs", golden.outputs)):
         files[side] = [f"{FOLDER}/{side[:-1]}_{i}.npy" for i in range(len(arrays))]
         for file, array in zip(files[side], arrays, strict=True):
-            np.save(export_folder / file, np.asarray(array, dtype=np.float32, order="C"))
-    path = export_folder / "export.json"
-    description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            np.save(export_folder / file, np.ascontiguousarray(array))
     description["reference"] = {"source": golden.source, **files}
+    if golden.tolerances is not None:
+        description["reference"]["tolerances"] = golden.tolerances
     path.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return description

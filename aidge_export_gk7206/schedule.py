@@ -26,12 +26,17 @@ class StableSchedule:
         """The nodes, each after its inputs."""
         return self._order
 
-    def rename(self) -> None:
-        """Gives the nodes the names that Aidge gives them, which count the layers in their order."""
+    def rename(self, prefix: str = "") -> None:
+        """Gives the nodes the names that Aidge gives them, which count the layers in their order.
+
+        :param prefix: Put before each, where a program has several models.
+        """
         # A name may be taken by a node that is about to get another.
         for index, node in enumerate(self._order):
             node.set_name(f"unnamed_{index}")
         set_nodes_names(self)
+        for node in self._order:
+            node.set_name(prefix + node.name())
 
     def graph_view(self) -> aidge_core.GraphView:
         """The graph."""

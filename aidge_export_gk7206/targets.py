@@ -34,6 +34,8 @@ class LinuxBoard(SBC):
 
     #: Output channels that a vector kernel needs: XNNPACK runs layers with fewer on scalar kernels.
     vector_channels = 1
+    #: Put before the names of layers, where a program has several models.
+    symbol_prefix = ""
 
     def __init__(self, name: str, cpu: CPU, memory: Memory, accelerators: Sequence[Accelerator] = ()) -> None:
         super().__init__(name=name, cpu=cpu, memory=memory, accelerators=accelerators)

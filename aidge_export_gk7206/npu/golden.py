@@ -18,18 +18,6 @@ Array = npt.NDArray[Any]
 _TRIALS = 4
 
 
-@dataclass(frozen=True)
-class NpuGolden:
-    """Outputs of the model, and how far those of a program may be from them.
-
-    :ivar golden: The outputs.
-    :ivar tolerances: For each the largest difference that one step of the NPU's outputs makes.
-    """
-
-    golden: Golden
-    tolerances: list[float]
-
-
 def grid(match: Match) -> Grid:
     """What a tensor of the file can store."""
     return Grid(match.tensor.dtype, match.tensor.scale, match.tensor.zero_point)
@@ -53,11 +41,16 @@ def stored_input(region: Region, sample: Array) -> Array:
     """
     if region.preprocessing.raw:
         return sample
+    return grid(region.input).store(pixels(region, sample))
+
+
+def pixels(region: Region, sample: Array) -> Array:
+    """Real values of the file's input, in its layout, for an input in ONNX layout."""
     value = to_file(region.input, sample)
     axis = channel_axis(region.input)
     if not region.preprocessing.is_identity:
         value = region.preprocessing.to_pixels(value if axis is not None else value.reshape(-1, 1), axis or 1)
-    return grid(region.input).store(value).reshape(region.input.tensor.dims)
+    return value.reshape(region.input.tensor.dims)
 
 
 def seen_input(region: Region, stored: Array) -> Array:
@@ -113,8 +106,8 @@ def tail_of(model: onnx.ModelProto, region: Region) -> Tail:
     return Tail(tail, names)
 
 
-def golden(region: Region, tail: Tail, sample: Array) -> NpuGolden:
-    """Computes a model with a region on the NPU.
+def golden(region: Region, tail: Tail, sample: Array) -> Golden:
+    """Computes a model with a region on the NPU, and for each output the difference that one step of the NPU's makes.
 
     :param region: The region.
     :param tail: What follows.
@@ -130,7 +123,7 @@ def golden(region: Region, tail: Tail, sample: Array) -> NpuGolden:
         moved = tail.run({**whole, **_moved(region, ends, trial)})
         differences = [float(np.max(np.abs(a - b), initial=0.0)) for a, b in zip(moved, outputs, strict=True)]
         tolerances = [max(pair) for pair in zip(tolerances, differences, strict=True)]
-    return NpuGolden(Golden(f"{run.source}, quantised as on the NPU", outputs), tolerances)
+    return Golden(f"{run.source}, quantised as on the NPU", outputs, tolerances)
 
 
 def _moved(region: Region, ends: dict[str, Array], trial: int) -> dict[str, Array]:

@@ -10,10 +10,11 @@ import onnx
 import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.npu.layout import DataType
 from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.matching import Match, match_input, match_outputs
 from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe
-from aidge_export_gk7206.npu.xmm import XmmFile, read
+from aidge_export_gk7206.npu.xmm import Tensor, XmmFile, read
 
 #: Domain of the node that stands for the region.
 DOMAIN = "aidge_export_gk7206"
@@ -106,8 +107,17 @@ def offload_region(
     entry = match_input(source.name or "", _dims(source), file)
     matches = match_outputs({name: _dims(values[name]) for name in chosen}, file, chosen)
     channels(entry, preprocessing)
+    if preprocessing.raw:
+        _check_raw(file.inputs[0])
     _replace(model, source, [values[match.name] for match in matches], _attributes(path, matches, preprocessing))
+    if preprocessing.raw:
+        source.shape, source.type = ir.Shape(file.inputs[0].dims), ir.TensorType(ir.DataType.UINT8)
     return Region(path, file, entry, tuple(matches), preprocessing, region)
+
+
+def _check_raw(tensor: Tensor) -> None:
+    if tensor.dtype != DataType.UINT8:
+        raise ExportError(f"the file takes {tensor.dtype.label}, raw input is uint8", "leave out --raw")
 
 
 def channels(entry: Match, preprocessing: Preprocessing) -> int:

@@ -50,11 +50,13 @@ class Grid:
             return (t + self.zero_point).astype(self.numpy_type)
         info = np.iinfo(self.numpy_type)
         rounded = np.rint(np.where(np.isnan(t), 0.0, t)) + self.zero_point
-        return np.clip(rounded, info.min, info.max).astype(self.numpy_type)
+        clipped: Array = np.clip(rounded, info.min, info.max)
+        return clipped.astype(self.numpy_type)
 
     def real(self, stored: Array) -> Array:
         """The real values that are stored, float32."""
-        return ((stored.astype(np.float64) - self.zero_point) * self.scale).astype(np.float32)
+        real: Array = (stored.astype(np.float64) - self.zero_point) * self.scale
+        return real.astype(np.float32)
 
     def round(self, real: Array) -> Array:
         """Real values as they come back once stored."""
@@ -67,8 +69,10 @@ def grid_for(values: Array, dtype: DataType = DataType.UINT8) -> Grid:
     :param values: Real values that were seen.
     :param dtype: An integer type.
     """
-    info = np.iinfo(np.dtype(dtype.numpy))
+    limits = dtype.limits
+    assert limits is not None
+    least, most = limits
     low, high = min(float(values.min(initial=0.0)), 0.0), max(float(values.max(initial=0.0)), 0.0)
-    scale = float(np.float32((high - low) / (info.max - info.min))) or 1.0
-    zero_point = int(np.clip(np.rint(info.min - low / scale), info.min, info.max))
+    scale = float(np.float32((high - low) / (most - least))) or 1.0
+    zero_point = int(np.clip(np.rint(least - low / scale), least, most))
     return Grid(dtype, scale, zero_point)

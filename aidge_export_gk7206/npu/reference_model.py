@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: EPL-2.0
-"""A ``.xmm`` file in place of the vendor compiler's, for the simulator: its container, tensors and types, no program."""
+"""A ``.xmm`` file in place of the vendor compiler's, for the simulator: its tensors and types, no program."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,9 +36,7 @@ def reference_file(region: onnx.ModelProto, samples: Sequence[Array], preprocess
     for value, arrays in zip(region.graph.output, zip(*runs, strict=True), strict=True):
         found = grid_for(np.stack(arrays))
         tensors.append(
-            TensorSpec(
-                arrays[0].shape, "output", scale=found.scale, zero_point=found.zero_point, name=value.name
-            )
+            TensorSpec(arrays[0].shape, "output", scale=found.scale, zero_point=found.zero_point, name=value.name)
         )
     node = NodeSpec(f"reference_{region.graph.name or 'model'}", [0], list(range(1, len(tensors))))
     return write_xmm(XmmSpec(tensors=tensors, nodes=[node]))

@@ -71,7 +71,15 @@ def output_name(match: Match) -> str:
     return f"npu_output_{match.index}"
 
 
-def _model(name, nodes, inputs, outputs, constants, opset, ir_version):  # type: ignore[no-untyped-def]
+def _model(
+    name: str,
+    nodes: list[onnx.NodeProto],
+    inputs: list[onnx.ValueInfoProto],
+    outputs: list[onnx.ValueInfoProto],
+    constants: list[onnx.TensorProto],
+    opset: int,
+    ir_version: int,
+) -> onnx.ModelProto:
     graph = helper.make_graph(nodes, name, inputs, outputs, constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     model.ir_version = ir_version

@@ -31,7 +31,7 @@ from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Port, Tens
 from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, finish, layer_name, rule_for
 from aidge_export_gk7206.preparation.to_aidge import to_aidge
 
-__all__ = ["load", "lower", "prepare", "to_aidge"]
+__all__ = ["cleaned", "load", "lower", "prepare", "to_aidge"]
 
 #: What suits every target: the K230's 128-bit vectors, four registers at a time, hold 16 floats.
 VECTOR_CHANNELS = 16
@@ -98,6 +98,21 @@ def lower(
     :param vector_channels: Output channels that a vector kernel of the target needs.
     :raises ExportError: A node cannot be exported right.
     """
+    cleaned(model, shapes)
+    fuse_patterns(model)
+    lowering = Lowering(model)
+    inputs = [_input_port(lowering, value) for value in model.graph.inputs]
+    for node in model.graph:
+        _lower_node(lowering, node)
+    return finish(lowering, sanitize_name(name), inputs, vector_channels)
+
+
+def cleaned(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Cleans a model up: all dims known, all constants computed, one input.
+
+    :param model: The model; it is changed. To clean it again changes nothing.
+    :raises ExportError: It cannot be.
+    """
     drop_constant_inputs(model)
     name_nodes(model)
     if len(model.graph.inputs) != 1:
@@ -108,12 +123,6 @@ def lower(
         )
     fix_dims(model, shapes)
     fold_constants(model)
-    fuse_patterns(model)
-    lowering = Lowering(model)
-    inputs = [_input_port(lowering, value) for value in model.graph.inputs]
-    for node in model.graph:
-        _lower_node(lowering, node)
-    return finish(lowering, sanitize_name(name), inputs, vector_channels)
 
 
 def _input_port(lowering: Lowering, source: ir.Value) -> Port:
@@ -122,11 +131,11 @@ def _input_port(lowering: Lowering, source: ir.Value) -> Port:
         value = lowering.value(source)
     except Unsupported as error:
         raise ExportError(f"input {error}", "export a float32 model") from None
-    rank = len(value.shape)
-    perm = channels_last(rank) if rank == 4 else plain(rank)
+    rank, raw = len(value.shape), source.dtype == ir.DataType.UINT8
+    perm = channels_last(rank) if rank == 4 and not raw else plain(rank)
     tensor = Tensor(permuted(value.shape, perm))
     lowering.define(value, tensor, perm)
-    return Port(value.name, value.shape, perm, tensor)
+    return Port(value.name, value.shape, perm, tensor, "uint8" if raw else "float32")
 
 
 def _lower_node(lowering: Lowering, node: ir.Node) -> None:

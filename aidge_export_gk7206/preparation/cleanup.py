@@ -76,6 +76,8 @@ def fold_constants(model: ir.Model) -> None:
 def _shapes_of_intermediates_are_stale(model: ir.Model) -> None:
     """Forgets inferred shapes, which may hold for other input sizes than those asked for."""
     for node in model.graph:
+        if node.domain not in ("", "ai.onnx"):
+            continue  # nothing infers those of others
         for value in node.outputs:
             value.shape = None
 

@@ -88,6 +88,7 @@ class Port:
     """An input or output of the model.
 
     :ivar shape: Sizes in ONNX order.
+    :ivar dtype: Element type as NumPy names it: float32, but for what goes to the NPU as it is.
     :ivar perm: The program takes or gives ``numpy.transpose(value, perm)``.
     """
 
@@ -95,6 +96,7 @@ class Port:
     shape: Dims
     perm: Dims
     tensor: Tensor
+    dtype: str = "float32"
 
     @property
     def device_shape(self) -> Dims:
@@ -105,7 +107,7 @@ class Port:
         moved = self.perm != plain(len(self.shape))
         return {
             "name": self.name,
-            "dtype": "float32",
+            "dtype": self.dtype,
             "shape": list(self.shape),
             "layout": {4: "nhwc", 3: "nwc"}.get(len(self.shape), "other") if moved else "default",
             "device_shape": list(self.device_shape),

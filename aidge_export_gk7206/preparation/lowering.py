@@ -85,7 +85,7 @@ class Lowering:
             dims = () if shape is None else tuple(dim for dim in shape if isinstance(dim, int))
             if shape is None or len(dims) != len(shape):
                 raise Unsupported(f"the shape of '{source.name}' is not known ({shape})")
-            if constant is None and source.dtype not in (ir.DataType.FLOAT, None):
+            if constant is None and source.dtype not in (ir.DataType.FLOAT, None) and not _is_raw(source):
                 raise Unsupported(f"'{source.name}' is {source.dtype}, only float32 is supported")
             self._values[source] = Value(
                 source.name or "",
@@ -251,6 +251,13 @@ class Lowering:
             return None
         tensor = value.forms[0].tensor
         return tensor.op if tensor.op is not None and not tensor.shared and tensor.op.type in types else None
+
+
+def _is_raw(source: ir.Value) -> bool:
+    """Whether an input goes to other operators than ONNX's only, which take its type."""
+    return source.dtype == ir.DataType.UINT8 and all(
+        (user.domain, user.op_type) in _OTHER_RULES for user, _ in source.uses()
+    )
 
 
 def layer_name(node: ir.Node) -> str:

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: EPL-2.0
+"""What there is to export: an ONNX file, one with a region on the NPU, or a model of the NPU alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import aidge_core
+import numpy as np
+import numpy.typing as npt
+
+from aidge_export_gk7206 import reference
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.npu.offload import Region
+from aidge_export_gk7206.offloading import NpuOptions, golden_vectors, kernels_from_xmm, offload_model
+from aidge_export_gk7206.preparation import load, lower, to_aidge
+from aidge_export_gk7206.reference import Golden
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """A graph to export, with what it must give.
+
+    :ivar graph: The graph.
+    :ivar dformat: Layout that Aidge is to bring it into; None for graphs that need none.
+    :ivar sample: An input, in the layout of the model.
+    :ivar golden: Computes the outputs for the sample; gives None where nobody can.
+    :ivar is_image: Whether the sample's axes are those of ONNX, so that images are channels first.
+    :ivar region: What runs on the NPU and is known as a graph.
+    """
+
+    graph: aidge_core.GraphView
+    dformat: str | None
+    sample: Array
+    golden: Callable[[], Golden | None]
+    is_image: bool = True
+    region: Region | None = None
+
+
+def open_model(
+    path: Path,
+    shapes: Mapping[str, Sequence[int]],
+    sample: Array | None,
+    *,
+    xnn: bool,
+    npu: NpuOptions | None,
+    scratch: Path,
+) -> ModelSource:
+    """Reads a model and prepares its graph.
+
+    :param path: ONNX or ``.xmm`` file.
+    :param shapes: Shapes of inputs whose sizes the model leaves open, by name.
+    :param sample: An input; random numbers when absent.
+    :param xnn: Whether XNNPACK runs what the NPU does not.
+    :param npu: What is to run on the NPU.
+    :param scratch: A folder for files that the export needs while it is made.
+    :raises ExportError: The model cannot be exported right.
+    """
+    raw = npu is not None and npu.preprocessing.raw
+    if sample is not None and sample.dtype != (np.uint8 if raw else np.float32):
+        wanted = "uint8" if raw else "float32"
+        raise ExportError(
+            f"the sample input is {sample.dtype}, the program takes {wanted}", f"convert it with astype('{wanted}')"
+        )
+    if path.suffix == ".xmm":
+        return _from_xmm(path, sample, npu or NpuOptions())
+    wanted_shapes = dict(shapes)
+    if sample is not None and not raw:
+        wanted_shapes.setdefault("", list(sample.shape))
+    if npu is not None:
+        return _offloaded(path, wanted_shapes, sample, xnn, npu, scratch)
+    return _whole(path, wanted_shapes, sample, xnn)
+
+
+def _whole(path: Path, shapes: Mapping[str, Sequence[int]], sample: Array | None, xnn: bool) -> ModelSource:
+    """Of kernel operators where XNNPACK is to run them, of Aidge's own operators otherwise."""
+    from aidge_export_gk7206.preparation.portable import to_portable
+
+    if xnn:
+        kernels = lower(load(path), path.stem, shapes)
+        (port,) = kernels.inputs
+        graph, name, shape = to_aidge(kernels), port.name, port.shape
+    else:
+        portable = to_portable(load(path), path.stem, shapes)
+        graph, name, shape = portable.graph, portable.input_name, portable.input_shape
+    array = reference.random_input(shape) if sample is None else sample
+    # Prepared kernels take any layout; Aidge's own operators work on images that are channels last.
+    return ModelSource(graph, None if xnn else "nhwc", array, lambda: reference.run(path, name, array))
+
+
+def _offloaded(
+    path: Path,
+    shapes: Mapping[str, Sequence[int]],
+    sample: Array | None,
+    xnn: bool,
+    npu: NpuOptions,
+    scratch: Path,
+) -> ModelSource:
+    if sample is not None and not npu.preprocessing.raw:
+        npu = replace(npu, samples=[sample, *npu.samples])
+    offloaded = offload_model(load(path), path.stem, shapes, npu, scratch)
+    others = [op for op in offloaded.kernels.ops if op.type.startswith("Xnn")]
+    if others and not xnn:
+        raise ExportError(
+            f"{len(others)} layers are not on the NPU, the first is '{others[0].layer}' ({others[0].origin})",
+            "export with --xnn, so that XNNPACK runs them",
+        )
+    (port,) = offloaded.kernels.inputs
+    array = sample
+    if array is None:
+        array = npu.samples[0] if npu.samples and port.dtype == "float32" else random_input(port.shape, port.dtype)
+    offloaded.check_range(array)
+    return ModelSource(
+        to_aidge(offloaded.kernels), None, array, lambda: offloaded.golden(array), region=offloaded.region
+    )
+
+
+def _from_xmm(path: Path, sample: Array | None, npu: NpuOptions) -> ModelSource:
+    if npu.file is not None or npu.outputs or not npu.preprocessing.is_identity:
+        raise ExportError("the model is a .xmm file itself", "leave out --xmm, --xmm-output, --mean, --std and --order")
+    kernels = kernels_from_xmm(path, raw=npu.preprocessing.raw)
+    (port,) = kernels.inputs
+    vectors = golden_vectors(path) if sample is None else None
+    if vectors is not None:
+        return ModelSource(to_aidge(kernels), None, vectors.sample(port.dtype), lambda: vectors.golden, is_image=False)
+    array = random_input(port.shape, port.dtype) if sample is None else sample
+    if array.shape != port.shape:
+        raise ExportError(f"the sample is {list(array.shape)}, the file takes {list(port.shape)}", "reshape it")
+    return ModelSource(to_aidge(kernels), None, array, lambda: None, is_image=False)
+
+
+def random_input(shape: tuple[int, ...], dtype: str) -> Array:
+    """The sample that is used when none is given: always the same."""
+    if dtype == "uint8":
+        return (reference.random_input(shape) * 256).astype(np.uint8)
+    return reference.random_input(shape)

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: EPL-2.0
+"""An ONNX model whose first part runs on the NPU: what :mod:`aidge_export_gk7206.exporting` needs to know of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aidge_core
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx_ir as ir
+
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.naming import sanitize_name
+from aidge_export_gk7206.npu.golden import Tail, golden, grid, pixels, tail_of
+from aidge_export_gk7206.npu.layout import DataType
+from aidge_export_gk7206.npu.library import XMM_GRAPH
+from aidge_export_gk7206.npu.offload import Region, cut, offload_region
+from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe
+from aidge_export_gk7206.npu.quantisation import Grid
+from aidge_export_gk7206.npu.reference_model import reference_file
+from aidge_export_gk7206.npu.session_spec import describe_session
+from aidge_export_gk7206.npu.xmm import read
+from aidge_export_gk7206.preparation import cleaned, lower, to_aidge
+from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Op, Port, Tensor, plain
+from aidge_export_gk7206.reference import Golden
+
+Array = npt.NDArray[Any]
+
+#: Part of a sample that may be beyond what the file's input holds.
+_MAX_OUTSIDE = 0.01
+#: Different values that a sample should have once stored.
+_MIN_LEVELS = 4
+
+
+@dataclass(frozen=True)
+class NpuOptions:
+    """What is to run on the NPU.
+
+    :ivar file: The ``.xmm`` file; None to make one for the simulator.
+    :ivar outputs: Tensors where the region ends, each with the position of the file's output that it is, or None; empty
+        for the outputs of the model.
+    :ivar preprocessing: How the model's input maps onto the file's.
+    :ivar samples: Inputs that a file for the simulator is calibrated with, besides the sample.
+    """
+
+    file: Path | None = None
+    outputs: Mapping[str, int | None] = field(default_factory=dict)
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    samples: Sequence[Array] = ()
+
+
+@dataclass(frozen=True)
+class Offloaded:
+    """A model with a region on the NPU.
+
+    :ivar kernels: The model, lowered.
+    :ivar region: The region.
+    :ivar tail: What follows it.
+    """
+
+    kernels: KernelGraph
+    region: Region
+    tail: Tail
+
+    def golden(self, sample: Array) -> Golden:
+        """What the model gives for a sample."""
+        return golden(self.region, self.tail, sample)
+
+    def check_range(self, sample: Array) -> None:
+        """Refuses a sample that the file's input cannot hold: the preprocessing is not the compiler's.
+
+        :raises ExportError: It says what the sample's pixels are, and what the file takes.
+        """
+        if self.region.preprocessing.raw:
+            return
+        values, entry = pixels(self.region, sample), grid(self.region.input)
+        low, high = entry.limits
+        outside = np.mean((values < low - entry.scale) | (values > high + entry.scale))
+        seen = f"from {values.min():.4g} to {values.max():.4g}"
+        remedy = "give --mean and --std, with which the model's input was made from pixels, and a real --input"
+        if outside > _MAX_OUTSIDE:
+            raise ExportError(
+                f"input '{self.region.input.name}' is {seen} once converted, the file takes {low:.4g} to {high:.4g}",
+                remedy,
+            )
+        if not entry.is_float and np.unique(entry.store(values)).size < min(_MIN_LEVELS, values.size):
+            raise ExportError(
+                f"input '{self.region.input.name}' is {seen} once converted, the file counts in steps of "
+                f"{entry.scale:.4g} and would see next to nothing",
+                remedy,
+            )
+
+
+def offload_model(
+    model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]], options: NpuOptions, folder: Path
+) -> Offloaded:
+    """Puts a region of a model onto the NPU and lowers the rest.
+
+    :param model: The model; it is changed.
+    :param name: Name of the export.
+    :param shapes: Shapes of inputs whose sizes the model leaves open.
+    :param options: What is to run on the NPU.
+    :param folder: Where a file for the simulator is put, when one is made.
+    :raises ExportError: The file does not fit the model, or the rest cannot be exported.
+    """
+    cleaned(model, shapes)
+    path = options.file
+    if path is None:
+        path = folder / f"{name}.xmm"
+        ends = list(options.outputs) or [value.name or "" for value in model.graph.outputs]
+        region = cut(model, ends)
+        path.write_bytes(reference_file(region, _samples(region, options), options.preprocessing))
+    region_ = offload_region(model, path, options.outputs or None, options.preprocessing)
+    tail = tail_of(ir.to_proto(model), region_)
+    return Offloaded(lower(model, name, shapes), region_, tail)
+
+
+def _samples(region: onnx.ModelProto, options: NpuOptions) -> list[Array]:
+    """Inputs to calibrate with, of the region's shape and in ONNX layout."""
+    shape = tuple(dim.dim_value for dim in region.graph.input[0].type.tensor_type.shape.dim)
+    samples = [np.asarray(sample, dtype=np.float32) for sample in options.samples]
+    for sample in samples:
+        if sample.shape != shape:
+            raise ExportError(
+                f"a calibration sample is {'x'.join(map(str, sample.shape))}, the input {'x'.join(map(str, shape))}",
+                "give samples of the model's shape",
+            )
+    if not samples:
+        raise ExportError("there is nothing to calibrate with", "give a sample with --input, or --calibration FOLDER")
+    return samples
+
+
+# ---- a model of the NPU alone ----------------------------------------------------------------------------------------
+
+
+def kernels_from_xmm(path: Path, *, raw: bool = False) -> KernelGraph:
+    """A model of one operator, which a file holds whole.
+
+    :param path: The file.
+    :param raw: Whether the program takes uint8 values as they are; real values, float32, otherwise.
+    :raises ExportError: The file cannot be read, or has several inputs.
+    """
+    file = read(path, verify=True)
+    if len(file.inputs) != 1:
+        raise ExportError(f"{path}: the file has {len(file.inputs)} inputs", "compile the model for one input")
+    (entry,) = file.inputs
+    if raw and entry.dtype != DataType.UINT8:
+        raise ExportError(f"{path}: the file takes {entry.dtype.label}, raw input is uint8", "leave out --raw")
+    dims = [output.dims for output in file.outputs]
+    chosen = list(range(len(dims)))
+    session = describe_session(path, entry.dims, dims, chosen, describe(Preprocessing(raw=raw)))
+    assert session is not None  # the dims are the file's own
+    source = Tensor(entry.dims)
+    targets = [Tensor(d) for d in dims]
+    attrs = {"file": str(path.resolve()), "session": json.dumps(session.tables), "chosen": chosen}
+    op = Op(XMM_GRAPH, [source], targets, attrs, path.stem, XMM_GRAPH)
+    dtype = "uint8" if raw else "float32"
+    inputs = [Port(entry.name or "input", entry.dims, plain(len(entry.dims)), source, dtype)]
+    outputs = [
+        Port(output.name or f"output_{i}", output.dims, plain(len(output.dims)), target)
+        for i, (output, target) in enumerate(zip(file.outputs, targets, strict=True))
+    ]
+    return KernelGraph(sanitize_name(path.stem), inputs, outputs, [op])
+
+
+def graph_from_xmm(path: str | Path, *, raw: bool = False) -> aidge_core.GraphView:
+    """A graph of one node ``XmmGraph``, which a file holds whole.
+
+    :param path: The ``.xmm`` file.
+    :type path: str | Path
+    :param raw: Whether the program takes uint8 values as they are; real values, float32, otherwise.
+    :type raw: bool
+    :return: The graph, for a target with the NPU. Its input has the file's dims, its outputs are real values.
+    :rtype: aidge_core.GraphView
+    :raises ExportError: The file cannot be read, or has several inputs.
+    """
+    return to_aidge(kernels_from_xmm(Path(path), raw=raw))
+
+
+@dataclass(frozen=True)
+class GoldenVectors:
+    """What the vendor's compiler writes beside a file: stored values of inputs and outputs.
+
+    :ivar stored: The input.
+    :ivar entry: What the input can store.
+    :ivar golden: Real values of the outputs.
+    """
+
+    stored: Array
+    entry: Grid
+    golden: Golden
+
+    def sample(self, dtype: str) -> Array:
+        """The input as a program takes it."""
+        return self.stored if dtype == "uint8" else self.entry.real(self.stored)
+
+
+def golden_vectors(path: Path) -> GoldenVectors | None:
+    """Reads ``input_data0.bin`` and ``output_data<i>.bin`` beside a file; None where they are not all there.
+
+    :raises ExportError: They are of other sizes than the file's tensors.
+    """
+    file = read(path)
+    tensors = [*file.inputs[:1], *file.outputs]
+    names = ["input_data0.bin", *(f"output_data{i}.bin" for i in range(len(file.outputs)))]
+    files = [path.parent / name for name in names]
+    if not all(one.is_file() for one in files):
+        return None
+    arrays = []
+    for one, tensor in zip(files, tensors, strict=True):
+        data = one.read_bytes()
+        if len(data) != tensor.size:
+            raise ExportError(f"{one} has {len(data)} bytes, the tensor {tensor.size}", "remove it, or make it again")
+        flat = np.frombuffer(data, dtype=np.uint8)
+        element = tensor.dtype.numpy
+        wide = [*tensor.pitches[:-1], element.itemsize]
+        arrays.append(np.lib.stride_tricks.as_strided(flat.view(element), tensor.dims, wide).copy())
+    grids = [Grid(tensor.dtype, tensor.scale, tensor.zero_point) for tensor in tensors]
+    step = [abs(g.scale) for g in grids[1:]]
+    outputs = [g.real(array) for g, array in zip(grids[1:], arrays[1:], strict=True)]
+    return GoldenVectors(arrays[0], grids[0], Golden("golden vectors of the compiler", outputs, step))

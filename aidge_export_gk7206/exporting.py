@@ -22,6 +22,7 @@ from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.model_source import ModelSource, open_model
 from aidge_export_gk7206.offloading import NpuOptions
+from aidge_export_gk7206.simulator_export import write_simulator_model
 from aidge_export_gk7206.toolchains import find_tool, require_tool
 
 Array = npt.NDArray[Any]
@@ -75,6 +76,7 @@ def export_model(
     """
     _check_config(config)
     steps: dict[str, float] = {}
+    warnings: list[str] = []
 
     @contextmanager
     def step(name: str) -> Iterator[None]:
@@ -96,6 +98,9 @@ def export_model(
         with step("generate"):
             folder = Path(finalize_export(context, config.application).path)
             description = reference.store(folder, [source.sample], golden)
+        if source.region is not None:
+            with step("simulator"):
+                warnings += write_simulator_model(folder, source.region, config)
     if config.compile:
         with step("compile"), _build_tools():
             compile_export(
@@ -113,6 +118,7 @@ def export_model(
         description["weights_bytes"],
         description["macs"],
         steps,
+        warnings,
     )
 
 

@@ -56,6 +56,12 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     inputs, outputs = _ports(context)
     if folder.is_dir():
         shutil.rmtree(folder)
+
+    def plan(scheduler: StableSchedule, **arguments: Any) -> Any:
+        # Aidge has just named the layers once more, without the prefix.
+        scheduler.rename(device.symbol_prefix)
+        return plan_memory(scheduler, **arguments)
+
     npu = _npu_node(schedule)
     header = "forward_header.jinja" if npu is None else "forward_header_npu.jinja"
     peaks = scheduler_export(
@@ -63,7 +69,7 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
         str(folder),
         forward_template=str(asset("templates", "project", "forward.jinja")),
         forward_header_template=str(asset("templates", "project", header)),
-        memory_manager=plan_memory,
+        memory_manager=plan,
         memory_manager_args={"vector_channels": device.vector_channels if device.use_xnnpack else 1},
         dev_mode=context.dev_mode,
     )

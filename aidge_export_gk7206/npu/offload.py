@@ -155,7 +155,7 @@ def _attributes(path: Path, matches: Sequence[Match], preprocessing: Preprocessi
 def _replace(model: ir.Model, source: ir.Value, ends: Sequence[ir.Value], attributes: Mapping[str, Any]) -> None:
     graph = model.graph
     node = ir.node(XMM_GRAPH, [source], attributes=dict(attributes), domain=DOMAIN, num_outputs=len(ends))
-    node.name = XMM_GRAPH
+    node.name = Path(attributes["file"]).stem
     inside = _ancestors(ends)
     first = next(iter(graph))
     graph.insert_before(first, node)

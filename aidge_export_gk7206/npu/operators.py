@@ -69,7 +69,7 @@ class XmmGraph(ExportNodeCpp):
                 profile_entry=", ".join(map(c_string, (self.layer, XMM_GRAPH, "export_gk7206"))),
                 declarations=declarations,
                 prepare=f"{session}.open({_RUNTIME}::model_path({c_string(model_file_name(self.file))}))",
-                run="(" + " && ".join(steps) + ")",
+                run="(" + " &&\n              ".join(steps) + ")",
                 runtime=_RUNTIME,
                 model_file=model_file_name(self.file),
             )

@@ -71,6 +71,11 @@ def output_name(match: Match) -> str:
     return f"npu_output_{match.index}"
 
 
+def output_index(name: str) -> int:
+    """Which output of the file an output of the model is."""
+    return int(name.removeprefix("npu_output_"))
+
+
 def _model(
     name: str,
     nodes: list[onnx.NodeProto],

@@ -15,9 +15,9 @@ namespace xmedia_sim {
 namespace {
 
 constexpr std::size_t kinds = static_cast<std::size_t>(Fault::count_);
-constexpr std::array<std::string_view, kinds> names = {
-    "sys",  "init",    "devices",  "context", "query", "alloc",   "map",  "flush",
-    "load", "tensors", "setinout", "process", "abort", "timeout", "hang", "unload"};
+constexpr std::array<std::string_view, kinds> names = {"sys",   "init",    "devices", "context", "query",    "alloc",
+                                                       "map",   "flush",   "load",    "tensors", "setinout", "process",
+                                                       "abort", "timeout", "hang",    "unload"};
 
 const char* text(const char* name) {
     const char* value = std::getenv(name);

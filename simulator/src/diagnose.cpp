@@ -26,7 +26,7 @@ void print(const char* kind, const char* format, std::va_list arguments) {
 
 }  // namespace
 
-void log(const char* format, ...) {
+void note(const char* format, ...) {
     if (config().quiet) {
         return;
     }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#define XMEDIA_SIM_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define XMEDIA_SIM_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 namespace xmedia_sim {
 
@@ -12,7 +12,7 @@ namespace xmedia_sim {
 constexpr int misuse_exit_code = 97;
 
 /// A line for the reader; silent with XMEDIA_SIM_QUIET.
-void log(const char* format, ...) XMEDIA_SIM_PRINTF(1, 2);
+void note(const char* format, ...) XMEDIA_SIM_PRINTF(1, 2);
 
 /// A failed call: logs and hands the code on.
 std::int32_t failed(std::int32_t code, const char* format, ...) XMEDIA_SIM_PRINTF(2, 3);

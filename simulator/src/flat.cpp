@@ -3,7 +3,9 @@
 
 namespace xmedia_sim {
 
-Flat::Table Flat::root() { return inside(0, 4) ? table_at(follow(0)) : Table{}; }
+Flat::Table Flat::root() {
+    return inside(0, 4) ? table_at(follow(0)) : Table{};
+}
 
 Flat::Table Flat::table(const Table& parent, unsigned field) {
     const std::uint32_t at = field_at(parent, field, 4);

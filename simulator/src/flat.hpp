@@ -33,7 +33,7 @@ public:
     std::string text(const Table& parent, unsigned field);
 
     /// A scalar, 0 when absent.
-    template<typename T>
+    template <typename T>
     T scalar(const Table& parent, unsigned field) {
         T value{};
         const std::uint32_t at = field_at(parent, field, sizeof(T));

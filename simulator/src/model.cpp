@@ -15,11 +15,15 @@ namespace {
 
 constexpr std::uint32_t magic = 0x5A5A5A5A;
 constexpr std::uint32_t header_bytes = 16;
-constexpr std::uint32_t largest_count = 1U << 16;  // of tensors, nodes, ...: tables may be shared, so the size is no bound
+constexpr std::uint32_t largest_count = 1U << 16;  // of tables: they may be shared, so the file's size is no bound
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;
 
-std::uint64_t up8(std::uint64_t value) { return (value + 7) / 8 * 8; }
-std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+std::uint64_t up8(std::uint64_t value) {
+    return (value + 7) / 8 * 8;
+}
+std::uint32_t narrow(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value);
+}
 
 bool read_file(const char* path, std::vector<std::uint8_t>& to) {
     std::FILE* file = std::fopen(path, "rb");
@@ -38,8 +42,8 @@ bool read_file(const char* path, std::vector<std::uint8_t>& to) {
 
 std::vector<std::uint32_t> numbers(Flat& flat, const Flat::Table& table, unsigned field) {
     const Flat::Vector vector = flat.vector(table, field, 4);
-    std::vector<std::uint32_t> read(std::min(vector.count, largest_count));
-    for (std::uint32_t i = 0; i < read.size(); ++i) {
+    std::vector<std::uint32_t> read(vector.count);
+    for (std::uint32_t i = 0; i < vector.count; ++i) {
         read[i] = flat.number(vector, i);
     }
     return read;
@@ -71,12 +75,13 @@ Tensor read_tensor(Flat& flat, const Flat::Table& table) {
     return tensor;
 }
 
-template<typename Read>
-void each(Flat& flat, const Flat::Table& root, unsigned field, Read read) {
+template <typename Read>
+bool each(Flat& flat, const Flat::Table& root, unsigned field, Read read) {
     const Flat::Vector tables = flat.vector(root, field, 4);
-    for (std::uint32_t i = 0; i < std::min(tables.count, largest_count) && flat.good(); ++i) {
+    for (std::uint32_t i = 0; i < tables.count && tables.count <= largest_count && flat.good(); ++i) {
         read(flat.element(tables, i));
     }
+    return flat.good() && tables.count <= largest_count;
 }
 
 Program read_program(Flat& flat, const Flat::Table& table) {
@@ -94,22 +99,26 @@ bool describe(Flat& flat, Model& model) {
     model.type = flat.scalar<std::uint32_t>(info, 2);
     model.inputs = numbers(flat, root, 1);
     model.outputs = numbers(flat, root, 2);
-    each(flat, root, 3, [&](const Flat::Table& table) { model.tensors.push_back(read_tensor(flat, table)); });
-    each(flat, root, 4, [&](const Flat::Table& node) {
-        flat.text(node, 0);
-        flat.vector(node, 4, 4);
-        flat.vector(node, 5, 4);
-    });
-    each(flat, root, 5, [&](const Flat::Table& table) {
-        read_program(flat, table);
-        model.native_programs = true;
-    });
-    each(flat, root, 6, [&](const Flat::Table& table) { model.programs.push_back(read_program(flat, table)); });
-    each(flat, root, 7, [&](const Flat::Table& table) {
-        flat.vector(table, 1, 4);
-        flat.vector(table, 2, 4);
-    });
-    each(flat, root, 16, [&](const Flat::Table& table) { flat.vector(table, 1, 4); });
+    const bool good =
+        each(flat, root, 3, [&](const Flat::Table& table) { model.tensors.push_back(read_tensor(flat, table)); }) &&
+        each(flat, root, 4,
+             [&](const Flat::Table& node) {
+                 flat.text(node, 0);
+                 flat.vector(node, 4, 4);
+                 flat.vector(node, 5, 4);
+             }) &&
+        each(flat, root, 5,
+             [&](const Flat::Table& table) {
+                 read_program(flat, table);
+                 model.native_programs = true;
+             }) &&
+        each(flat, root, 6, [&](const Flat::Table& table) { model.programs.push_back(read_program(flat, table)); }) &&
+        each(flat, root, 7,
+             [&](const Flat::Table& table) {
+                 flat.vector(table, 1, 4);
+                 flat.vector(table, 2, 4);
+             }) &&
+        each(flat, root, 16, [&](const Flat::Table& table) { flat.vector(table, 1, 4); });
     for (const unsigned field : {10U, 11U, 12U, 13U, 15U}) {
         flat.vector(root, field, 4);
     }
@@ -119,7 +128,7 @@ bool describe(Flat& flat, Model& model) {
     if (!data.empty()) {
         std::memcpy(model.private_data.data(), data.data(), model.private_data.size());
     }
-    return flat.good() && root.at != 0;
+    return good && flat.good() && root.at != 0;
 }
 
 void add_up(Model& model) {

@@ -23,7 +23,9 @@ Watch& watch() {
     return *made;
 }
 
-unsigned long long wide(std::uint64_t value) { return value; }
+unsigned long long wide(std::uint64_t value) {
+    return value;
+}
 
 std::vector<std::string> leaks() {
     std::vector<std::string> found;
@@ -53,7 +55,8 @@ void write_summary(std::FILE* to, const std::vector<std::string>& left) {
     for (const auto& record : watch().records) {
         std::fprintf(to, "model %s: code %u, weights %u, workspace %u, input %u, output %u\n", record->path.c_str(),
                      record->code, record->weights, record->workspace, record->input, record->output);
-        std::fprintf(to, "  runs %llu, jobs %llu, failed %llu; outputs from reference %llu, golden %llu, pattern %llu\n",
+        std::fprintf(to,
+                     "  runs %llu, jobs %llu, failed %llu; outputs from reference %llu, golden %llu, pattern %llu\n",
                      wide(record->runs), wide(record->jobs), wide(record->failed), wide(record->hook),
                      wide(record->golden), wide(record->pattern));
     }
@@ -77,7 +80,7 @@ __attribute__((destructor)) void end() {
             write_summary(file, left);
             std::fclose(file);
         } else {
-            log("cannot write the summary to %s", where.c_str());
+            note("cannot write the summary to %s", where.c_str());
         }
     }
     if (!left.empty()) {

@@ -18,8 +18,12 @@ std::atomic<bool (*)()> system_user{nullptr};
 
 }  // namespace
 
-bool system_started() { return starts > 0; }
-void set_system_user(bool (*in_use)()) { system_user = in_use; }
+bool system_started() {
+    return starts > 0;
+}
+void set_system_user(bool (*in_use)()) {
+    system_user = in_use;
+}
 
 }  // namespace xmedia_sim
 

@@ -13,7 +13,9 @@
 namespace xmedia_sim {
 namespace {
 
-std::uint64_t up(std::uint64_t value, std::uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+std::uint64_t up(std::uint64_t value, std::uint64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
 
 std::uint8_t* reserve(std::uint64_t bytes, int protection, int file) {
     const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_NORESERVE;
@@ -100,7 +102,8 @@ void* Zone::map(std::uint64_t physical, std::uint32_t size, bool cached) {
     const std::lock_guard lock(mutex_);
     const auto found = block_of(physical, size);
     if (found == blocks_.end() || size == 0) {
-        misuse("map of %u bytes at 0x%llx, which are not in one block", size, static_cast<unsigned long long>(physical));
+        misuse("map of %u bytes at 0x%llx, which are not in one block", size,
+               static_cast<unsigned long long>(physical));
         return nullptr;
     }
     Block& block = found->second;

@@ -40,8 +40,8 @@ struct ZoneStatistics {
 
 struct Block {
     std::string name;
-    std::uint64_t size = 0;      // as asked for
-    std::uint64_t rounded = 0;   // to pages
+    std::uint64_t size = 0;     // as asked for
+    std::uint64_t rounded = 0;  // to pages
     unsigned cached_maps = 0;
     unsigned uncached_maps = 0;
     bool cpu_view = false;  // the CPU has looked through its cache

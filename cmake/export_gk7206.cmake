@@ -82,9 +82,9 @@ function(_aidge_gk7206_simulator)
   set(reference ${CMAKE_CURRENT_SOURCE_DIR}/simulator/reference)
   if(EXISTS ${reference}/reference.cpp)
     # The region as the CPU computes it. An object library: nothing but a weak reference asks for it.
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${reference}/*.cpp ${reference}/*.S)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${reference}/dnn/*.cpp ${reference}/dnn/*.S)
     list(SORT sources)
-    add_library(npu_reference OBJECT ${sources})
+    add_library(npu_reference OBJECT ${reference}/reference.cpp ${sources})
     target_include_directories(npu_reference PRIVATE ${reference} ${reference}/dnn ${reference}/dnn/include
       ${CMAKE_CURRENT_SOURCE_DIR}/dnn/include)
     file(GLOB libraries ${reference}/cmake/export_xnnpack.cmake)

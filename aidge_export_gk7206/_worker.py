@@ -57,8 +57,30 @@ def _export(request: dict[str, Any], progress: Any) -> dict[str, Any]:
     aidge_core.Log.set_console_level(aidge_core.Level.Debug if request["debug"] else aidge_core.Level.Error)
     config = ExportConfig(**request["config"])
     sample = load_array(request["sample"]) if request["sample"] else None
-    report = export_model(request["model"], config, sample=sample, shapes=request["shapes"], progress=progress)
+    report = export_model(
+        request["model"],
+        config,
+        sample=sample,
+        shapes=request["shapes"],
+        npu=_npu_options(request["npu"]),
+        force=request["force"],
+        progress=progress,
+    )
     return dataclasses.asdict(report)
+
+
+def _npu_options(request: dict[str, Any] | None) -> Any:
+    if request is None:
+        return None
+    from pathlib import Path
+
+    from aidge_export_gk7206.npu.preprocessing import Preprocessing
+    from aidge_export_gk7206.offloading import NpuOptions
+    from aidge_export_gk7206.tensor_files import load_array
+
+    pre = Preprocessing(tuple(request["mean"]), tuple(request["std"]), request["order"], request["raw"])
+    file = Path(request["file"]) if request["file"] else None
+    return NpuOptions(file, request["outputs"], pre, [load_array(sample) for sample in request["samples"]])
 
 
 def _plain(value: Any) -> Any:

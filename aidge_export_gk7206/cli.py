@@ -132,7 +132,7 @@ def _debug_option() -> _Parser:
 
 
 def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> None:
-    parser.add_argument("model", metavar="MODEL.onnx", type=Path, help="the model")
+    parser.add_argument("model", metavar="MODEL", type=Path, help="the model: .onnx, or .xmm, compiled for the NPU")
     parser.add_argument(
         "-o", dest="folder", metavar="DIR", type=Path, help="export folder (default: export_<model>_<dtype>_<target>)"
     )
@@ -145,10 +145,28 @@ def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> 
         help="shape of an input whose sizes the model leaves open, e.g. 1,3,48,192",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--force", action="store_true", help="export what is larger than the board's memory, too")
+    npu = parser.add_argument_group("NPU of the GK7206")
+    npu.add_argument(
+        "--npu",
+        dest="on_npu",
+        action="store_true",
+        help="run the model on the NPU (without --xmm: simulated only)",
+    )
+    npu.add_argument("--xmm", metavar="FILE", type=Path, help="the model, or its first part, as compiled for the NPU")
+    npu.add_argument(
+        "--xmm-output",
+        metavar="NAME[=I]",
+        action="append",
+        default=[],
+        help="tensor where the NPU's part ends, and which output of the file it is (default: the model's outputs)",
+    )
+    _add_preprocessing(npu)
+    npu.add_argument("--raw", action="store_true", help="the program takes uint8 pixels, unconverted")
     if with_aidge:
         from aidge_core.export_utils.config import ExportConfig
 
-        parser.usage = "%(prog)s MODEL.onnx [-o DIR] [options]"
+        parser.usage = "%(prog)s MODEL [-o DIR] [options]"
         for action in ExportConfig.add_to_parser(parser, skip=_CONFIG_SKIPPED)._actions:
             if action.dest in _CONFIG_NAMES:
                 action.metavar = _CONFIG_NAMES[action.dest]
@@ -156,6 +174,18 @@ def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> 
                 action.type = _count(1)  # Aidge would take the text and compare it with a number
             if action.dest == "target":
                 action.help = "what to export for: k230, gk7206, ..., or host (default), this machine"
+
+
+def _add_preprocessing(parser: argparse._ArgumentGroup) -> None:
+    parser.add_argument("--mean", metavar="M[,M,M]", type=_numbers, help="the model's input is (pixel - mean) / std")
+    parser.add_argument("--std", metavar="S[,S,S]", type=_numbers, help="(default: 0 and 1, the pixels themselves)")
+    parser.add_argument("--order", choices=("rgb", "bgr"), help="channel order of the model's input (default: rgb)")
+    parser.add_argument(
+        "--calibration",
+        metavar="DIR",
+        type=Path,
+        help="samples, .npy files in ONNX layout, for the ranges of a simulated NPU (default: --input)",
+    )
 
 
 def _add_runner_arguments(parser: argparse.ArgumentParser) -> None:
@@ -214,6 +244,13 @@ def _count(least: int) -> Callable[[str], int]:
         return int(text)
 
     return convert
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers: write it as 123.7,116.3,103.5") from None
 
 
 def _positive_float(text: str) -> float:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.export_folder import UNFINISHED_FILE, ExportFolder, is_export
+from aidge_export_gk7206.export_process import NpuRequest
 from aidge_export_gk7206.tables import print_table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def export(options: argparse.Namespace) -> int:
 
     from aidge_export_gk7206.export_process import Request, export_in_process
 
-    for file in (options.model, options.input):
+    for file in (options.model, options.input, options.xmm):
         if file is not None and not file.is_file():
             raise ExportError(f"no file '{file}'", "check the name")
     given = vars(options)
@@ -41,7 +42,16 @@ def export(options: argparse.Namespace) -> int:
     config |= {"export_folder": str(folder), "clone_model": False, "cuda": False}
     try:
         report = export_in_process(
-            Request(options.model, config, options.input, _shapes(options.shape), debug="debug" in given), _progress
+            Request(
+                options.model,
+                config,
+                options.input,
+                _shapes(options.shape),
+                npu=_npu_request(options),
+                force=options.force,
+                debug="debug" in given,
+            ),
+            _progress,
         )
     except BaseException:
         # So that the next attempt may replace what this one left.
@@ -50,7 +60,7 @@ def export(options: argparse.Namespace) -> int:
         raise
     if options.json:
         report["folder"] = str(folder)
-        keys = ("folder", "target", "nodes", "arena_bytes", "weights_bytes", "macs")
+        keys = ("folder", "target", "nodes", "arena_bytes", "weights_bytes", "macs", "memory")
         _print_json({key: report[key] for key in keys})
     else:
         _print_export(folder, report)
@@ -166,6 +176,41 @@ def _shapes(texts: Sequence[str]) -> dict[str, list[int]]:
     return shapes
 
 
+def _npu_request(options: argparse.Namespace) -> NpuRequest | None:
+    """What the options say about the NPU; None where they say nothing.
+
+    :raises ExportError: They contradict each other.
+    """
+    preprocessing = [name for name in ("mean", "std", "order") if getattr(options, name) is not None]
+    given = [f"--{name}" for name in (*preprocessing, "calibration") if getattr(options, name) is not None]
+    given += ["--xmm-output"] if options.xmm_output else []
+    given += ["--raw"] if options.raw else []
+    is_model = options.model.suffix == ".xmm"
+    if not (options.on_npu or options.xmm or is_model):
+        if given:
+            raise ExportError(f"{given[0]} is for models on the NPU", "add --xmm FILE, or --npu for the simulator")
+        return None
+    outputs: dict[str, int | None] = {}
+    for text in options.xmm_output:
+        name, _, index = text.rpartition("=")
+        known = bool(name) and index.isdigit()
+        outputs[name if known else text] = int(index) if known else None
+    samples: tuple[Path, ...] = ()
+    if options.calibration is not None:
+        samples = tuple(sorted(options.calibration.glob("*.npy")))
+        if not samples:
+            raise ExportError(f"no .npy files in '{options.calibration}'", "write samples with numpy.save(file, array)")
+    return NpuRequest(
+        options.xmm,
+        outputs,
+        options.mean or (0.0,),
+        options.std or (1.0,),
+        options.order or "rgb",
+        options.raw,
+        samples,
+    )
+
+
 def _check_replaceable(folder: Path) -> None:
     """Refuses to export over something that is not an export: Aidge empties the folder."""
     if folder.exists() and not folder.is_dir():
@@ -194,6 +239,10 @@ def _print_export(folder: Path, report: dict[str, Any]) -> None:
     print(f"exported to {folder} for {report['target']}")
     print("layers   " + ", ".join(f"{count} by {library}" for library, count in sorted(libraries.items())))
     print(f"memory   arena {report['arena_bytes']:,} bytes, weights {report['weights_bytes']:,} bytes")
+    for name, title in (("linux", "Linux"), ("mmz", "NPU (MMZ)")):
+        need = report["memory"].get(name)
+        if need is not None and "mmz" in report["memory"]:
+            print(f"         {title}: {need['total']:,} of {need['capacity']:,} bytes")
     print(f"compute  {report['macs']:,} multiply-accumulates per inference")
     print("steps    " + ", ".join(f"{step} {milliseconds:.0f} ms" for step, milliseconds in report["steps"].items()))
     rows = [(n["name"], n["type"], n["library"], n["reason"]) for n in report["nodes"] if n["reason"]]

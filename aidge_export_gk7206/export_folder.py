@@ -57,11 +57,15 @@ class NodeDescription:
 
 @dataclass(frozen=True)
 class Reference:
-    """Stored sample inputs and the outputs they must give: ``.npy`` files, named relative to the export folder."""
+    """Stored sample inputs and the outputs they must give: ``.npy`` files, named relative to the export folder.
+
+    :ivar tolerances: How far each output may be off besides rounding, where something is quantised.
+    """
 
     source: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    tolerances: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,13 @@ class ExportFolder:
 
         :raises ExportError: They are missing or do not fit the model.
         """
-        return self._load_arrays(self._stored().outputs, self.outputs, "output")
+        stored = self._stored()
+        if not stored.outputs:
+            raise ExportError(
+                f"'{self.path}' holds no reference outputs: nobody but the NPU can compute them",
+                "export with the golden vectors input_data0.bin and output_data<i>.bin beside the .xmm",
+            )
+        return self._load_arrays(stored.outputs, self.outputs, "output")
 
     def _stored(self) -> Reference:
         if self.reference is None:
@@ -249,4 +259,12 @@ def _reference(values: dict[str, Any] | None) -> Reference | None:
     if values is None:
         return None
     reader = _Reader(values)
-    return Reference(reader.read("source", str), reader.strings("inputs"), reader.strings("outputs"))
+    outputs = reader.strings("outputs")
+    tolerances = reader.optional("tolerances", list)
+    if tolerances is not None and (
+        len(tolerances) != len(outputs) or not all(isinstance(value, int | float) for value in tolerances)
+    ):
+        raise _DescriptionError("'tolerances' is not one number per output")
+    return Reference(
+        reader.read("source", str), reader.strings("inputs"), outputs, None if tolerances is None else tuple(tolerances)
+    )

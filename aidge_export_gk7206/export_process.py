@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +36,27 @@ class _Messages:
 
 
 @dataclass(frozen=True)
+class NpuRequest:
+    """What is to run on the NPU; see ``NpuOptions`` and ``Preprocessing``.
+
+    :ivar samples: ``.npy`` files to calibrate with.
+    """
+
+    file: Path | None
+    outputs: dict[str, int | None]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    order: str
+    raw: bool
+    samples: tuple[Path, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """With absolute paths."""
+        files = [str(sample.resolve()) for sample in self.samples]
+        return {**asdict(self), "file": str(self.file.resolve()) if self.file else None, "samples": files}
+
+
+@dataclass(frozen=True)
 class Request:
     """What to export.
 
@@ -43,6 +64,8 @@ class Request:
     :ivar config: Fields of Aidge's ``ExportConfig``.
     :ivar sample: ``.npy`` file with a sample input.
     :ivar shapes: Shapes of inputs whose sizes the model leaves open, by name.
+    :ivar npu: What is to run on the NPU.
+    :ivar force: Whether to export what is larger than the board's memory.
     :ivar debug: Whether to log in detail, with tracebacks.
     """
 
@@ -50,6 +73,8 @@ class Request:
     config: dict[str, Any]
     sample: Path | None = None
     shapes: dict[str, list[int]] = field(default_factory=dict)
+    npu: NpuRequest | None = None
+    force: bool = False
     debug: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -59,6 +84,8 @@ class Request:
             "config": {**self.config, "export_folder": str(Path(self.config["export_folder"]).resolve())},
             "sample": str(self.sample.resolve()) if self.sample else None,
             "shapes": self.shapes,
+            "npu": self.npu.to_json() if self.npu else None,
+            "force": self.force,
             "debug": self.debug,
         }
 

@@ -34,6 +34,7 @@ class ExportReport:
     """What an export made.
 
     :ivar nodes: Layers, each with name, type, library and reason.
+    :ivar memory: What Linux and the NPU need of the board's memory, in bytes.
     :ivar steps: Milliseconds spent in each step.
     """
 
@@ -43,6 +44,7 @@ class ExportReport:
     arena_bytes: int
     weights_bytes: int
     macs: int
+    memory: dict[str, dict[str, int]]
     steps: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -54,6 +56,7 @@ def export_model(
     sample: Array | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     npu: NpuOptions | None = None,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> ExportReport:
     """Exports an ONNX file.
@@ -68,6 +71,8 @@ def export_model(
     :type shapes: Mapping[str, Sequence[int]] | None
     :param npu: What is to run on the NPU; None for nothing.
     :type npu: NpuOptions | None
+    :param force: Whether to export what is larger than the board's memory, and samples that the NPU cannot hold.
+    :type force: bool
     :param progress: Told the name of every step when it begins.
     :type progress: Callable[[str], None] | None
     :return: What was made.
@@ -95,6 +100,7 @@ def export_model(
             golden = source.golden()
         with step("adapt"):
             context = _adapt(source, replace(config, export_folder=name))
+            context.device.force = force
         with step("generate"):
             folder = Path(finalize_export(context, config.application).path)
             description = reference.store(folder, [source.sample], golden)
@@ -117,6 +123,7 @@ def export_model(
         description["arena_bytes"],
         description["weights_bytes"],
         description["macs"],
+        description["memory"],
         steps,
         warnings,
     )

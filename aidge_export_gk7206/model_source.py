@@ -13,7 +13,7 @@ import numpy.typing as npt
 from aidge_export_gk7206 import reference
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.npu.offload import Region
-from aidge_export_gk7206.offloading import NpuOptions, golden_vectors, kernels_from_xmm, offload_model
+from aidge_export_gk7206.offloading import NpuOptions, golden_vectors, kernels_from_xmm, offload_model, random_sample
 from aidge_export_gk7206.preparation import load, lower, to_aidge
 from aidge_export_gk7206.reference import Golden
 
@@ -110,8 +110,10 @@ def _offloaded(
         )
     (port,) = offloaded.kernels.inputs
     array = sample
-    if array is None:
-        array = npu.samples[0] if npu.samples and port.dtype == "float32" else random_input(port.shape, port.dtype)
+    if array is None and port.dtype == "float32":
+        array = npu.samples[0] if npu.samples else random_sample(port.shape, npu.preprocessing)
+    elif array is None:
+        array = random_input(port.shape, port.dtype)
     offloaded.check_range(array)
     return ModelSource(
         to_aidge(offloaded.kernels), None, array, lambda: offloaded.golden(array), region=offloaded.region

@@ -26,7 +26,7 @@ from aidge_export_gk7206.npu.session_spec import describe_session
 from aidge_export_gk7206.npu.xmm import read
 from aidge_export_gk7206.preparation import cleaned, lower, to_aidge
 from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Op, Port, Tensor, plain
-from aidge_export_gk7206.reference import Golden
+from aidge_export_gk7206.reference import Golden, random_input
 
 Array = npt.NDArray[Any]
 
@@ -129,9 +129,15 @@ def _samples(region: onnx.ModelProto, options: NpuOptions) -> list[Array]:
                 f"a calibration sample is {'x'.join(map(str, sample.shape))}, the input {'x'.join(map(str, shape))}",
                 "give samples of the model's shape",
             )
-    if not samples:
-        raise ExportError("there is nothing to calibrate with", "give a sample with --input, or --calibration FOLDER")
-    return samples
+    return samples or [random_sample(shape, options.preprocessing)]
+
+
+def random_sample(shape: tuple[int, ...], preprocessing: Preprocessing) -> Array:
+    """An input of random pixels where it is made from pixels, of random numbers otherwise; always the same."""
+    values = random_input(shape)
+    if preprocessing.is_identity or len(shape) < 3:
+        return values
+    return preprocessing.from_pixels(np.floor(values * 256), 1)
 
 
 # ---- a model of the NPU alone ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from aidge_core.export_utils import ExportApplication, generate_file, scheduler_
 from aidge_core.export_utils.data_conversion import aidge2c
 from aidge_core.export_utils.export import ExportContext
 
-from aidge_export_gk7206 import parameters, refusals, report
+from aidge_export_gk7206 import budget, parameters, refusals, report
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.code_text import c_list, c_string
 from aidge_export_gk7206.errors import ExportError
@@ -78,14 +78,22 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
         shutil.copy(device.board_toolchain_path, folder / "cmake")
     _copy_program(folder)
     _write_samples(folder, context, inputs)
-    arena = sum(peaks)
+    arena, weights = sum(peaks), report.weights_bytes(folder)
+    model_file = None if npu is None else Path(npu.get_operator().attr.get_attr("file"))
+    needs = budget.memory(device, weights, arena, model_file)
+    if not device.force:
+        try:
+            budget.check(device, needs)
+        except ExportError:
+            shutil.rmtree(folder)
+            raise
     generate_file(
         folder / "main.cpp",
         asset("templates", "project", "main.jinja"),
         model=name,
         target=device.name,
         arena_bytes=arena,
-        model_file="" if npu is None else model_file_name(Path(npu.get_operator().attr.get_attr("file"))),
+        model_file="" if model_file is None else model_file_name(model_file),
         inputs=inputs,
         outputs=outputs,
         c_string=c_string,
@@ -103,7 +111,8 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
             "outputs": [_public(port) for port in outputs],
             "nodes": report.nodes(schedule, device.use_xnnpack),
             "arena_bytes": arena,
-            "weights_bytes": report.weights_bytes(folder),
+            "weights_bytes": weights,
+            "memory": needs,
             "macs": report.macs(schedule),
             "reference": None,
         },

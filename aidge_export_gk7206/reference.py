@@ -94,22 +94,20 @@ def _backend_cpu(model: Path, array: Array) -> Golden:
 def store(export_folder: Path, inputs: list[Array], golden: Golden | None) -> dict[str, Any]:
     """Writes inputs and outputs into the export and names them in export.json.
 
-    :param golden: None where nobody can compute the outputs; then export.json names no reference.
+    :param golden: None where nobody can compute the outputs; then export.json names the inputs only.
     :return: The new contents of export.json.
     """
     path = export_folder / "export.json"
     description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if golden is None:
-        return description
     folder = export_folder / FOLDER
     folder.mkdir(exist_ok=True)
     files: dict[str, list[str]] = {}
-    for side, arrays in (("inputs", inputs), ("outputs", golden.outputs)):
+    for side, arrays in (("inputs", inputs), ("outputs", golden.outputs if golden else [])):
         files[side] = [f"{FOLDER}/{side[:-1]}_{i}.npy" for i in range(len(arrays))]
         for file, array in zip(files[side], arrays, strict=True):
             np.save(export_folder / file, np.ascontiguousarray(array))
-    description["reference"] = {"source": golden.source, **files}
-    if golden.tolerances is not None:
+    description["reference"] = {"source": golden.source if golden else "none", **files}
+    if golden is not None and golden.tolerances is not None:
         description["reference"]["tolerances"] = golden.tolerances
     path.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return description

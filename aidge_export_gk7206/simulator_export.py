@@ -74,4 +74,5 @@ def _export(region: Region, config: ExportConfig) -> Path:
     context = prepare_export(graph, config, input_tensors=[sample])
     context.device.board_files_path = asset("cmake", "project")
     context.device.symbol_prefix = PREFIX
+    context.device.force = True  # boards do not carry it
     return Path(finalize_export(context, config.application).path)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+import aidge_export_cpp  # noqa: F401 - registers a host of its own, which must come first
 from aidge_core.export_utils import ExportApplication, TargetExport, get_target_export, register_target_export
 from aidge_core.export_utils.artifact import register_target_export_strategy
 from aidge_core.hw_model import register_target
@@ -36,6 +37,10 @@ class LinuxBoard(SBC):
     vector_channels = 1
     #: Put before the names of layers, where a program has several models.
     symbol_prefix = ""
+    #: Whether to write exports that are larger than the board's memory.
+    force = False
+    #: Bytes of the media memory zone, which the NPU works in; 0 on boards without one.
+    mmz_capacity = 0
 
     def __init__(self, name: str, cpu: CPU, memory: Memory, accelerators: Sequence[Accelerator] = ()) -> None:
         super().__init__(name=name, cpu=cpu, memory=memory, accelerators=accelerators)
@@ -121,10 +126,9 @@ class GK7206V12A(LinuxBoard):
     Of these Linux has 32 MB; the rest is the media memory zone (MMZ), of physically contiguous blocks, which the NPU
     works in. The vendor's ``load`` script divides them so; its option ``-osmem`` moves the border.
 
-    :ivar mmz: The media memory zone. Private, since no planner may place a tensor there.
     """
 
-    mmz_megabytes = 224
+    mmz_capacity = 224 * 2**20
 
     def __init__(self, xnn_pack: bool = False) -> None:
         self.npu = XmediaNpu()
@@ -134,16 +138,15 @@ class GK7206V12A(LinuxBoard):
             memory=Memory(capacity=32 * 2**20, priority=0, mem_type="DDR3", external=True),
             accelerators=[self.npu],
         )
-        self.npu.mmz = Memory(
-            capacity=self.mmz_megabytes * 2**20, priority=1, mem_type="DDR3", external=True, private=True
-        )
+        # Private: no planner may place a tensor there.
+        self.npu.mmz = Memory(capacity=self.mmz_capacity, priority=1, mem_type="DDR3", external=True, private=True)
 
 
 @board("gk7206v11a")
 class GK7206V11A(GK7206V12A):
     """Goke GK7206V11A: the same with 128 MB of DDR3."""
 
-    mmz_megabytes = 96
+    mmz_capacity = 96 * 2**20
 
 
 @board("host")
@@ -155,6 +158,8 @@ class Host(LinuxBoard):
 
     def __init__(self, xnn_pack: bool = False) -> None:
         super().__init__(name="host", cpu=CPU(xnn_pack=xnn_pack), memory=Memory(capacity=1_000_000_000, priority=0))
+        # Regions for the NPU run on its simulator.
+        self.cpu.lib.append("export_gk7206")
         if not xnn_pack:
             self.board_files_path = None
 

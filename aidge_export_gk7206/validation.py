@@ -96,7 +96,9 @@ def validate(export: ExportFolder, runner: Runner, options: RunOptions | None = 
         xnnpack=result.xnnpack,
         libraries=export.libraries(),
         reference=export.reference.source if export.reference else "",
-        outputs=compare_all(result.outputs, references, export.outputs),
+        outputs=compare_all(
+            result.outputs, references, export.outputs, export.reference.tolerances if export.reference else None
+        ),
     )
 
 
@@ -104,15 +106,20 @@ def compare_all(
     outputs: Sequence[npt.NDArray[np.generic]],
     references: Sequence[npt.NDArray[np.generic]],
     tensors: Sequence[TensorDescription],
+    tolerances: Sequence[float] | None = None,
 ) -> tuple[Comparison, ...]:
     """Compares outputs with references of the same shapes, pair by pair."""
     return tuple(
-        compare(tensor.name, output, reference)
-        for output, reference, tensor in zip(outputs, references, tensors, strict=True)
+        compare(tensor.name, output, reference, tolerance)
+        for output, reference, tensor, tolerance in zip(
+            outputs, references, tensors, tolerances or [0.0] * len(tensors), strict=True
+        )
     )
 
 
-def compare(name: str, output: npt.NDArray[np.generic], reference: npt.NDArray[np.generic]) -> Comparison:
+def compare(
+    name: str, output: npt.NDArray[np.generic], reference: npt.NDArray[np.generic], tolerance: float = 0.0
+) -> Comparison:
     """Compares one output with its reference.
 
     Floating point passes within :data:`TOLERANCE`, integers when they are equal; a value that is infinite or not a
@@ -124,6 +131,8 @@ def compare(name: str, output: npt.NDArray[np.generic], reference: npt.NDArray[n
     :type output: numpy.ndarray
     :param reference: What it should be, of the same shape.
     :type reference: numpy.ndarray
+    :param tolerance: Difference that passes besides, where something is quantised.
+    :type tolerance: float
     :return: How they differ.
     :rtype: Comparison
     """
@@ -134,7 +143,7 @@ def compare(name: str, output: npt.NDArray[np.generic], reference: npt.NDArray[n
         largest = float(np.max(np.abs(wanted), initial=0.0))
         cosine = _cosine(actual, wanted)
     if np.issubdtype(output.dtype, np.floating):
-        passed = bool(difference <= TOLERANCE * max(1.0, largest)) and bool(np.isfinite(largest))
+        passed = bool(difference <= tolerance + TOLERANCE * max(1.0, largest)) and bool(np.isfinite(largest))
     else:
         passed = bool(np.array_equal(output, reference))
     return Comparison(

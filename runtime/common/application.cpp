@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: EPL-2.0
 #include "common/application.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <vector>
 
@@ -82,7 +84,33 @@ bool choose_model_file(const Model& model, const char* path) {
     return true;
 }
 
+/// Sends what is written to the standard output to the standard error: drivers' libraries greet while they start, and
+/// the standard output belongs to the results.
+class QuietOutput {
+public:
+    QuietOutput() : saved_(dup(STDOUT_FILENO)) { redirect(STDERR_FILENO); }
+    ~QuietOutput() {
+        redirect(saved_);
+        if (saved_ >= 0) {
+            close(saved_);
+        }
+    }
+    QuietOutput(const QuietOutput&) = delete;
+    QuietOutput& operator=(const QuietOutput&) = delete;
+
+private:
+    void redirect(int target) const {
+        std::fflush(stdout);
+        if (saved_ >= 0) {
+            dup2(target, STDOUT_FILENO);
+        }
+    }
+
+    int saved_;
+};
+
 bool start(const Model& model, Measurement& measurement) {
+    const QuietOutput quiet;
     const std::uint64_t begin = nanoseconds();
     const int status = model.init();
     measurement.init_ms = static_cast<double>(nanoseconds() - begin) / 1e6;

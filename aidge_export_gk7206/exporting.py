@@ -79,7 +79,7 @@ def export_model(
     :rtype: ExportReport
     :raises ExportError: Something that the user can mend.
     """
-    _check_config(config)
+    _check_config(config, on_npu=npu is not None)
     steps: dict[str, float] = {}
     warnings: list[str] = []
 
@@ -155,9 +155,13 @@ def _build_tools() -> Iterator[None]:
         os.environ.update(before)
 
 
-def _check_config(config: ExportConfig) -> None:
+def _check_config(config: ExportConfig, *, on_npu: bool) -> None:
     """Refuses what would end in a silent fallback."""
     known = targets.names()
+    if on_npu and config.target in known and not targets.has_npu(config.target):
+        raise ExportError(
+            f"target '{config.target}' has no NPU for .xmm files", "choose gk7206, or host to simulate it"
+        )
     if config.target not in known:
         raise ExportError(f"target '{config.target}' is not one of this package's", f"choose {' or '.join(known)}")
     if config.dtype != "float32":

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import aidge_core
 import numpy as np
@@ -16,9 +17,10 @@ from aidge_core.export_utils.export import finalize_export, prepare_export
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.code_text import c_list, c_string
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.export_folder import ExportFolder
+from aidge_export_gk7206.export_folder import ExportFolder, TensorDescription
+from aidge_export_gk7206.npu.matching import Match
 from aidge_export_gk7206.npu.offload import Region
-from aidge_export_gk7206.npu.simulator_model import PREFIX, output_index, simulator_model
+from aidge_export_gk7206.npu.simulator_model import PREFIX, simulator_model
 from aidge_export_gk7206.preparation import lower, to_aidge
 from aidge_export_gk7206.preparation.portable import to_portable
 
@@ -50,13 +52,26 @@ def write_simulator_model(folder: Path, region: Region, config: ExportConfig) ->
             target / "reference.cpp",
             asset("templates", "npu", "reference.jinja"),
             model=export.model,
-            inputs=export.inputs,
-            outputs=export.outputs,
-            indices=[output_index(output.name) for output in export.outputs],
+            inputs=[_from_file(region.input, export.inputs[0])],
+            outputs=[_from_file(match, port) for match, port in zip(region.outputs, export.outputs, strict=True)],
+            indices=[match.index for match in region.outputs],
             c_string=c_string,
             c_list=c_list,
         )
     return []
+
+
+def _from_file(match: Match, port: TensorDescription) -> dict[str, Any]:
+    """A tensor in the file's layout, and the way to the second model's."""
+    device = port.permutation or tuple(range(len(port.shape)))
+    order = [match.perm.index(axis) for axis in device]
+    return {
+        "name": match.name,
+        "dtype": port.dtype,
+        "shape": [match.shape[axis] for axis in match.perm],
+        "device_shape": list(port.device_shape),
+        "permutation": None if order == sorted(order) else order,
+    }
 
 
 def _export(region: Region, config: ExportConfig) -> Path:
@@ -67,9 +82,8 @@ def _export(region: Region, config: ExportConfig) -> Path:
     else:
         graph, dformat = to_portable(model, name, {}).graph, "nhwc"
     config = replace(config, clone_model=False, dformat=dformat)
-    sample = aidge_core.Tensor(np.zeros(region.input.tensor.dims, dtype=np.float32))
-    if len(region.input.tensor.dims) == 4:
-        # The axes are the file's; what matters is that the exporter takes them for those of an ONNX model.
+    sample = aidge_core.Tensor(np.zeros(region.input.shape, dtype=np.float32))
+    if len(region.input.shape) == 4:
         sample.set_data_format(aidge_core.dformat.nchw)
     context = prepare_export(graph, config, input_tensors=[sample])
     context.device.board_files_path = asset("cmake", "project")

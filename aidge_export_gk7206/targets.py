@@ -156,6 +156,8 @@ class Host(LinuxBoard):
     Without XNNPACK it stays Aidge's own: the same files, the same flags.
     """
 
+    mmz_capacity = 224 * 2**20  # the simulator's
+
     def __init__(self, xnn_pack: bool = False) -> None:
         super().__init__(name="host", cpu=CPU(xnn_pack=xnn_pack), memory=Memory(capacity=1_000_000_000, priority=0))
         # Regions for the NPU run on its simulator.
@@ -167,3 +169,8 @@ class Host(LinuxBoard):
 def names() -> list[str]:
     """The targets that are boards of this package, aliases included."""
     return sorted(name for name, cls in TARGET_REGISTRY.items() if issubclass(cls, LinuxBoard))
+
+
+def has_npu(name: str) -> bool:
+    """Whether a target has the NPU, or this machine's simulator of it."""
+    return bool(TARGET_REGISTRY[name].mmz_capacity)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from aidge_export_gk7206.npu.layout import (
     CODES,
@@ -41,8 +42,10 @@ def warnings(model: XmmFile) -> list[str]:
 
 def _shortened(found: Iterable[str]) -> list[str]:
     """The first ones, and how many more: a broken file must not fill the screen."""
-    lines = list(found)
-    return lines if len(lines) <= _MOST + 1 else [*lines[:_MOST], f"{len(lines) - _MOST} more like these"]
+    rest = iter(found)
+    lines = list(islice(rest, _MOST))
+    more = sum(1 for _ in rest)
+    return [*lines, f"{more} more like these"] if more else lines
 
 
 def _refused(model: XmmFile) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from aidge_export_gk7206.npu.checks import warnings
 from aidge_export_gk7206.npu.layout import MMZ_BYTES, mmz_regions
-from aidge_export_gk7206.npu.xmm import DataType, Tensor, read
+from aidge_export_gk7206.npu.xmm import DataType, Tensor, XmmFile, read
 from aidge_export_gk7206.tables import print_table
 
 _SIZES = ("codesize", "worksize", "weightsize", "inputsize", "outputsize")
@@ -29,9 +29,22 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     :raises XmmError: It is no such file, or contradicts itself.
     :raises ExportError: It cannot be read.
     """
-    model = read(path)
+    return description(read(path), os.fspath(path))
+
+
+def description(model: XmmFile, name: str) -> dict[str, Any]:
+    """As :func:`describe`, of a model that is read already.
+
+    :param model: The model.
+    :type model: XmmFile
+    :param name: What to call the file.
+    :type name: str
+    :return: What ``inspect --json`` prints.
+    :rtype: dict[str, Any]
+    :raises ExportError: The file cannot be read any more.
+    """
     return {
-        "file": os.fspath(path),
+        "file": name,
         "size": model.size,
         "compiler": model.compiler,
         "worksize": model.worksize,
@@ -65,32 +78,32 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
     }
 
 
-def print_tables(description: dict[str, Any]) -> None:
+def print_tables(told: dict[str, Any]) -> None:
     """Prints what a person wants to know.
 
-    :param description: From :func:`describe`.
-    :type description: dict[str, Any]
+    :param told: From :func:`describe`.
+    :type told: dict[str, Any]
     """
-    print(f"{_clean(description['file'])}: {description['size']:,} bytes")
-    print(f"compiler          {_clean(description['compiler']) or 'not named'}")
-    print(f"memory reuse      type {description['memory_reuse_type']}: {_reuse(description['memory_reuse_type'])}")
-    print(f"private data      {description['private_data_size']:,} bytes\n")
-    _print_memory(description)
+    print(f"{_clean(told['file'])}: {told['size']:,} bytes")
+    print(f"compiler          {_clean(told['compiler']) or 'not named'}")
+    print(f"memory reuse      type {told['memory_reuse_type']}: {_reuse(told['memory_reuse_type'])}")
+    print(f"private data      {told['private_data_size']:,} bytes\n")
+    _print_memory(told)
     for direction in ("inputs", "outputs"):
         print()
-        _print_tensors(direction.removesuffix("s"), description[direction])
+        _print_tensors(direction.removesuffix("s"), told[direction])
     print()
-    _print_operators(description["nodes"])
-    if description["warnings"]:
+    _print_operators(told["nodes"])
+    if told["warnings"]:
         print("\nwarnings:")
-        for warning in description["warnings"]:
+        for warning in told["warnings"]:
             print(f"  {_clean(warning)}")
 
 
-def _print_memory(description: dict[str, Any]) -> None:
-    sizes = [description[size] for size in _SIZES]
+def _print_memory(told: dict[str, Any]) -> None:
+    sizes = [told[size] for size in _SIZES]
     code, work, weights, inputs, outputs = sizes
-    regions = mmz_regions(code, work, weights, inputs, outputs, description["memory_reuse_type"])
+    regions = mmz_regions(code, work, weights, inputs, outputs, told["memory_reuse_type"])
     rows = [
         (name, f"{size:,}", f"{taken:,}" if taken or not size else "in the workspace")
         for (name, taken), size in zip(regions.items(), sizes, strict=True)

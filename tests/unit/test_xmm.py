@@ -420,7 +420,9 @@ def test_any_description(body: bytes, description: bytes) -> None:
     st.lists(
         st.tuples(
             st.integers(START, len(DATA) - 4),
-            st.one_of(st.sampled_from([0, 1, 4, 0x7FFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]), st.integers(0, 2**32 - 1)),
+            st.one_of(
+                st.sampled_from([0, 1, 4, 0x7FFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]), st.integers(0, 2**32 - 1)
+            ),
         ),
         min_size=1,
         max_size=6,

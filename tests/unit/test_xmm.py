@@ -18,7 +18,7 @@ from support.xmm_files import field_at, patched, sample, shared_data, vector_at,
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.npu.layout import Info, NodeField, ProgramField, Root, Shape, TensorField
-from aidge_export_gk7206.npu.writer import TensorSpec, XmmSpec, write_xmm
+from aidge_export_gk7206.npu.writer import NodeSpec, ProgramSpec, TensorSpec, XmmSpec, write_xmm
 from aidge_export_gk7206.npu.xmm import DataType, SubGraph, XmmError, XmmFile, read
 
 DATA = write_xmm(sample())
@@ -138,6 +138,23 @@ def test_only_the_description_is_read(tmp_path: Path) -> None:
     assert read(path).size == hole + SIZE
     assert tracemalloc.get_traced_memory()[1] < 4 << 20
     tracemalloc.stop()
+
+
+def test_a_large_model_is_read_quickly(tmp_path: Path) -> None:
+    """4 MB, 400 tensors, 60 nodes."""
+    constants = [TensorSpec((64, 3, 3, 3), "constant", 0, data=bytes(16000)) for _ in range(200)]
+    others = [TensorSpec((1, 64, 40, 40), "workspace") for _ in range(198)]
+    ends = [TensorSpec((1, 640, 640, 3), "input"), TensorSpec((1, 64, 80, 80), "output")]
+    nodes = [NodeSpec(f"tvmgen_default_fused_xm_conv2d_{i}", range(i, i + 7), (i + 200,)) for i in range(60)]
+    data = write_xmm(XmmSpec([*ends, *constants, *others], nodes=nodes, programs=[ProgramSpec("a", bytes(900_000))]))
+    assert len(data) > 4_000_000
+    (tmp_path / "m.xmm").write_bytes(data)
+    times = []
+    for _ in range(5):
+        before = time.process_time()
+        read(tmp_path / "m.xmm", verify=True)
+        times.append(time.process_time() - before)
+    assert min(times) < 0.05
 
 
 def test_what_is_behind_the_rank_is_not_read() -> None:

@@ -68,7 +68,7 @@ def _read(source: Source) -> XmmFile:
     magic, crc, start, size = struct.unpack_from(HEADER, head)
     if magic != MAGIC:
         older = head.find(struct.pack("<I", MAGIC), 1)
-        if older > 0:
+        if older > 0 and older % 4 == 0:
             raise XmmError(
                 0,
                 f"the magic number {MAGIC:#010x}",

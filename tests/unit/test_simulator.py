@@ -203,6 +203,10 @@ def test_random_damage_is_survived(builds: Callable[[str], Programs], tmp_path: 
         assert (result.returncode == ABORTED) == ("the runtime would crash" in result.stderr)
 
 
+def test_damage_in_memory(programs: Programs, model: Path) -> None:
+    assert int(programs.passes("damage", model, 20000, quiet=1)) > 0
+
+
 def test_real_model(programs: Programs) -> None:
     """The model file of a public sample: all that the board's library says of it."""
     oracle = json.loads(shared_data("pnet.oracle.json").read_text(encoding="utf-8"))["models"]["pnet"]
@@ -505,6 +509,8 @@ def test_shared_libraries(tmp_path: Path, model: Path) -> None:
         "libxmedia_flatcc.so",
         "libxmedia_npu.so",
     ]
-    programs.passes("runs", "usual", model, strict=0)
+    programs.passes("runs", "usual", model)
+    path = saved(tmp_path, XmmSpec([TensorSpec([3], "input"), TensorSpec([5], "output"), TensorSpec([8], "workspace")]))
+    assert "in 65\n" in programs.passes("linked", path, stdin=b"AAA")
     result = programs.run("misuse", "leak-graph", model, strict=1)
     assert result.returncode == MISUSE

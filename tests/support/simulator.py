@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.npu.layout import DataType
-from aidge_export_gk7206.npu.writer import NodeSpec, TensorSpec, XmmSpec
+from aidge_export_gk7206.npu.writer import NodeSpec, TensorSpec, XmmSpec, write_xmm
 from support.missing import need_program
 
 SOURCES = Path(__file__).parent.parent / "simulator"
@@ -76,3 +77,16 @@ def two_by_two(**options: object) -> XmmSpec:
         TensorSpec([1, 4, 2, 2], "output", DataType.INT8),
     ]
     return XmmSpec(tensors, nodes=[NodeSpec("node", [0, 1, 2, 3], [5, 6])], **options)  # type: ignore[arg-type]
+
+
+def saved(folder: Path, spec: XmmSpec | bytes, name: str = "model.xmm") -> Path:
+    path = folder / name
+    path.write_bytes(spec if isinstance(spec, bytes) else write_xmm(spec))
+    return path
+
+
+def described(programs: Programs, path: Path, *arguments: str) -> dict[str, object]:
+    text = programs.passes("describe", path, *arguments)
+    answer = json.loads(text[text.index("{") :])
+    assert isinstance(answer, dict)
+    return answer

@@ -133,7 +133,7 @@ def _request(operation: str, tensor: Tensor, source: bytes, target: int) -> byte
 def quantised(tensor: Tensor, values: Array, *, fused: bool = False) -> Array:
     """What quantise() must give.
 
-    :param fused: Product and sum are rounded once, not each: what compilers may do where there is an instruction for it.
+    :param fused: Product and sum are rounded once, not each: what compilers may do where an instruction does it.
     """
     a, b = _coefficients(tensor)
     with np.errstate(all="ignore"):
@@ -154,8 +154,10 @@ def dequantised(tensor: Tensor, stored: Array) -> Array:
     scale = np.float32(tensor.scale)
     with np.errstate(all="ignore"):
         if stored.dtype.kind == "f":
-            return (stored.astype(np.float32) - np.float32(tensor.zero_point)) * scale
-        return (stored.astype(np.int64) - tensor.zero_point).astype(np.float32) * scale
+            real: Array = (stored.astype(np.float32) - np.float32(tensor.zero_point)) * scale
+        else:
+            real = (stored.astype(np.int64) - tensor.zero_point).astype(np.float32) * scale
+    return real
 
 
 def _shaped(tensor: Tensor, per_channel: Array) -> Array:

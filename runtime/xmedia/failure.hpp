@@ -84,8 +84,10 @@ inline const char* code_name(int code) {
 /// What most often is behind a code in a stage.
 inline const char* hint(Stage stage, int code) {
     switch (code) {
+        case -6: return "no memory; the model's code takes MMZ memory as well";
         case -64: return "the file is damaged, or no model for this NPU";
         case -65: return "the file cannot be read, or is cut short";
+        case -56: return "the NPU gave the job up";
         case -68: return "the file was compiled for another kind of NPU";
         case -69: return "an address is not a multiple of 8";
         case -74: return "the largest batch is 32";

@@ -44,11 +44,14 @@ public:
         return ok;
     }
 
-    /// Stage 8, for as much as there is.
+    /// Stage 8, for as much as there is. A graph that cannot be unloaded keeps its memory, for another attempt.
     Complaint release() {
         Complaint first;
         if (graph_ != nullptr) {
             first.note("xmedia_cl_graph_unload", xmedia_cl_graph_unload(graph_));
+            if (first.code != 0) {
+                return first;
+            }
             graph_ = nullptr;
         }
         inputs.release();

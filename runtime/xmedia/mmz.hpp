@@ -59,7 +59,7 @@ public:
 private:
     bool fail_with(const char* call, const char* name) const {
         fail_text(Stage::memory, "%s: no %lu bytes for '%s': %s", call, static_cast<unsigned long>(bytes_), name,
-                         hint(Stage::memory, error_failure));
+                  hint(Stage::memory, error_failure));
         last_code = error_failure;
         return false;
     }

@@ -32,6 +32,9 @@ public:
         if (open_) {
             return fail_text(Stage::check, "the session is open already");
         }
+        if (!close()) {  // what an earlier one could not release
+            return false;
+        }
         times_ = {};
         open_ = model_.open(path != nullptr ? path : config_.path, &times_);
         if (!open_) {

@@ -35,6 +35,8 @@ class LinuxBoard(SBC):
 
     #: Output channels that a vector kernel needs: XNNPACK runs layers with fewer on scalar kernels.
     vector_channels = 1
+    #: Toolchain files that its exports carry besides the one of its processor.
+    other_toolchains: tuple[str, ...] = ()
     #: Put before the names of layers, where a program has several models.
     symbol_prefix = ""
     #: Whether to write exports that are larger than the board's memory.
@@ -128,6 +130,7 @@ class GK7206V12A(LinuxBoard):
 
     """
 
+    other_toolchains = ("gk7206-sdk.toolchain",)
     mmz_capacity = 224 * 2**20
 
     def __init__(self, xnn_pack: bool = False) -> None:

@@ -37,12 +37,11 @@ def simulator_model(region: Region) -> onnx.ModelProto:
         value = f"{PREFIX}ordered"
     nodes.append(helper.make_node("Sub", [value, f"{PREFIX}mean"], [f"{PREFIX}centred"]))
     nodes.append(helper.make_node("Div", [f"{PREFIX}centred", f"{PREFIX}std"], [f"{PREFIX}seen"]))
-    ports = [
+    pixels, seen = (
         [helper.make_tensor_value_info(f"{PREFIX}{name}", TensorProto.FLOAT, match.shape)]
         for name in ("pixels", "seen")
-    ]
-    before = helper.make_model(
-        helper.make_graph(nodes, "preprocessing", *ports, constants), opset_imports=[helper.make_opsetid("", opset)]
     )
+    graph = helper.make_graph(nodes, "preprocessing", pixels, seen, constants)
+    before = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     before.ir_version = region.model.ir_version
     return compose.merge_models(before, region.model, [(f"{PREFIX}seen", match.name)])

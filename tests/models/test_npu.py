@@ -10,19 +10,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import aidge_core
 import numpy as np
 import onnx
 import pytest
 import zoo
+from aidge_core.export_utils import export as aidge_export
+from aidge_core.export_utils.config import ExportConfig
 from support.missing import need_build_tools, need_program
 from support.projects import compile_target, configure, export, runner_of
 from support.sharing import once, shared_folder
 from support.xmm_files import shared_data
 
+from aidge_export_gk7206 import prepare
 from aidge_export_gk7206.export_folder import ExportFolder
 from aidge_export_gk7206.npu.preprocessing import Preprocessing
 from aidge_export_gk7206.npu.xmm import read
 from aidge_export_gk7206.offloading import NpuOptions
+from aidge_export_gk7206.offloading_graph import offload
 from aidge_export_gk7206.validation import Validation, validate
 
 pytestmark = pytest.mark.slow
@@ -97,6 +102,27 @@ def test_other_inputs_are_within_a_step(npu_exports: Any) -> None:
     seen = np.rint(inputs[0] / file.inputs[0].scale).astype(np.float32) * np.float32(file.inputs[0].scale)
     (expected,) = reference.run(project.path.parent / "lenet.onnx", "input", seen).outputs
     assert float(np.abs(output - expected).max()) <= 0.51 * file.outputs[0].scale
+
+
+def test_an_offloaded_graph_computes_the_same(npu_exports: Any, tmp_path: Path) -> None:
+    """A prepared graph through Aidge's export(), which knows no reference: both run on the simulator's pattern."""
+    project = npu_exports("tail")
+    folder = project.path.parent
+    options = EXPORTS["tail"][2]
+    shutil.copytree(project.path, tmp_path / "model", ignore=shutil.ignore_patterns("build", "reference.cpp"))
+    graph = offload(prepare(folder / "yolo.onnx"), project.path / "yolo.xmm", options.outputs, options.preprocessing)
+    sample = project.reference_inputs()
+    tensor = aidge_core.Tensor(sample[0])
+    tensor.set_data_format(aidge_core.dformat.nchw)
+    target = ExportConfig(target="host", xnn=True, export_folder=str(tmp_path / "graph"), compile=False, cuda=False)
+    aidge_export(graph, target, [tensor])
+    results = []
+    for name in ("model", "graph"):
+        configure(tmp_path / name, "host")
+        compile_target(tmp_path / name, "host", jobs=2)
+        results.append(runner_of("host").run(ExportFolder.load(tmp_path / name), sample).outputs)
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    assert np.ptp(results[0][0]) > 0
 
 
 def run(project: ExportFolder, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

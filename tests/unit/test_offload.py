@@ -192,7 +192,7 @@ def test_offload_of_what_is_not_there(yolo: Path) -> None:
 
 
 def test_targets_without_npu(yolo: Path, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="target 'k230' has no NPU for .xmm files: choose gk7206"):
+    with pytest.raises(ExportError, match=r"target 'k230' has no NPU for \.xmm files: choose gk7206"):
         export(yolo / "yolo.onnx", tmp_path / "out", "k230", npu=NpuOptions())
 
 

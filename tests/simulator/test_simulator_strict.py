@@ -86,6 +86,16 @@ def test_jobs_that_fail(programs: Programs, model: Path, fault: str) -> None:
     programs.passes("asynchronous", "fails", model, fault=fault, poll_us=100)
 
 
+def test_jobs_that_never_end(programs: Programs, model: Path) -> None:
+    programs.passes("asynchronous", "hangs", model, fault="hang")
+
+
+def test_callbacks_that_wait(programs: Programs, model: Path) -> None:
+    result = programs.run("asynchronous", "waits-for-itself", model, latency_us=50000)
+    assert result.returncode == ABORTED
+    assert "inside a callback never returns" in result.stderr
+
+
 def test_runs_that_are_refused(programs: Programs, model: Path) -> None:
     programs.passes("asynchronous", "refused", model, fault="process")
 

@@ -73,8 +73,9 @@ def test_otherwise_the_runtime_goes_on(native: Programs, model: Path, case: str)
     assert "misuse" not in result.stderr
 
 
-def test_right_use_passes(programs: Programs, model: Path) -> None:
-    result = programs.run("misuse", "nothing", model, strict=1)
+@pytest.mark.parametrize("case", ["nothing", "global"])
+def test_right_use_passes(programs: Programs, model: Path, case: str) -> None:
+    result = programs.run("misuse", case, model, strict=1)
     assert result.returncode == 0, result.stderr
 
 

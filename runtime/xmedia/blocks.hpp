@@ -74,8 +74,8 @@ struct PerValue {
 
 #if defined(__ARM_NEON)
 
-/// Four values on the grid; only the low bits count where the type is narrower.
-inline int32x4_t to_grid(float32x4_t t, const Grid& grid) {
+/// Four values on the grid; only the low bits count where the type is narrower. Inlined with -Os as well.
+[[gnu::always_inline]] inline int32x4_t to_grid(float32x4_t t, const Grid& grid) {
     const uint32x4_t number = vceqq_f32(t, t);
     t = vreinterpretq_f32_u32(vandq_u32(number, vreinterpretq_u32_f32(t)));  // what is no number becomes the zero point
     t = vminq_f32(vmaxq_f32(t, vdupq_n_f32(grid.low)), vdupq_n_f32(grid.high));

@@ -33,6 +33,10 @@ constexpr double wide_rounder = 6755399441055744.0;
 /// Zero points up to this size leave room for rounding in float with types of up to 16 bits.
 constexpr std::int32_t small_zero_point = 1 << 21;
 
+constexpr bool near_zero(std::int32_t zero_point) {
+    return zero_point >= -small_zero_point && zero_point <= small_zero_point;
+}
+
 /// The grid of a tensor's type: t = real / scale, between low and high, is stored as round(t) + zero_point.
 struct Grid {
     float low;

@@ -117,6 +117,9 @@ def _parser(arguments: Sequence[str]) -> _Parser:
     _add_run_arguments(run)
     validate = add("validate", commands.validate, "compare what an export computes with its stored reference")
     _add_runner_arguments(validate)
+    inspect = add("inspect", commands.inspect, "say what a model compiled for the NPU holds and needs")
+    inspect.add_argument("model", metavar="FILE.xmm", type=Path, help="the model")
+    inspect.add_argument("--json", action="store_true", help="print JSON")
     xnnpack = subparsers.add_parser("xnnpack", help="build XNNPACK once for all exports, or list what is built")
     _add_xnnpack_commands(xnnpack)
     return parser

@@ -121,6 +121,18 @@ def doctor(options: argparse.Namespace) -> int:
     return 0 if all(check.ok for check in found if check.required) else 1
 
 
+def inspect(options: argparse.Namespace) -> int:
+    """``inspect FILE.xmm``"""
+    from aidge_export_gk7206.npu.inspect import describe, print_tables
+
+    description = describe(options.model)
+    if options.json:
+        _print_json(description)
+    else:
+        print_tables(description)
+    return 0
+
+
 def xnnpack_build(options: argparse.Namespace) -> int:
     """``xnnpack build``"""
     from aidge_export_gk7206.xnnpack import provider

@@ -16,7 +16,7 @@ import pytest
 import zoo
 
 ROOT = Path(__file__).resolve().parents[1]
-ASSETS = ("templates", "runtime", "cmake")
+ASSETS = ("templates", "runtime", "simulator", "cmake")
 
 SCRIPT = """
 import json, sys

@@ -64,7 +64,7 @@ class Buffer:
     :param base: Where it begins in the file, for messages.
     """
 
-    MAX_ALLOWANCE = 4 << 20
+    MAX_ALLOWANCE = 2 << 20
     TABLE_COST = 128
     #: More than any root table here has; what a longer list says is not looked at.
     MAX_FIELDS = 32

@@ -208,12 +208,30 @@ def round_up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
 
 
-def pages(number: int) -> int:
-    """Bytes that the board hands out for so many bytes.
+def mmz_regions(code: int, work: int, weights: int, inputs: int, outputs: int, reuse_type: int) -> dict[str, int]:
+    """What the board allocates for a model besides Linux's memory, each region in whole pages.
 
-    :param number: Bytes wanted.
-    :type number: int
-    :return: Bytes in whole pages.
-    :rtype: int
+    :param code: Bytes of the programs.
+    :type code: int
+    :param work: Bytes of the workspace.
+    :type work: int
+    :param weights: Bytes of the constants.
+    :type weights: int
+    :param inputs: Bytes of all inputs.
+    :type inputs: int
+    :param outputs: Bytes of all outputs.
+    :type outputs: int
+    :param reuse_type: Which of them live in the workspace.
+    :type reuse_type: int
+    :return: Bytes by region.
+    :rtype: dict[str, int]
     """
-    return round_up(number, PAGE_BYTES)
+    reused = REUSED[reuse_type] if reuse_type <= MAX_REUSE_TYPE else ()
+    regions = {
+        "code": code,
+        "workspace": work,
+        "weights": weights,
+        "inputs": 0 if "input" in reused else inputs,
+        "outputs": 0 if "output" in reused else outputs,
+    }
+    return {name: round_up(size, PAGE_BYTES) for name, size in regions.items()}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from aidge_export_gk7206.npu.flat import XmmError
-from aidge_export_gk7206.npu.layout import MAX_REUSE_TYPE, REUSED, DataType, pages, round_up
+from aidge_export_gk7206.npu.layout import MAX_REUSE_TYPE, REUSED, DataType, mmz_regions, round_up
 from aidge_export_gk7206.npu.source import Source
 
 #: Ranges with checksums do not overlap in a sound file, so together they are no longer than it.
@@ -126,7 +126,8 @@ class XmmFile:
     @property
     def worksize(self) -> int:
         """Bytes of the workspace, with the inputs and outputs that live in it."""
-        return max(self.region_bytes(region) for region in ("workspace", *self._reused))
+        reused = REUSED[self.memory_reuse_type] if self.memory_reuse_type <= MAX_REUSE_TYPE else ()
+        return max(self.region_bytes(region) for region in ("workspace", *reused))
 
     @property
     def inputsize(self) -> int:
@@ -155,14 +156,9 @@ class XmmFile:
 
     def mmz(self) -> dict[str, int]:
         """What the board must allocate for the NPU, by region, in bytes of whole pages."""
-        reused = self._reused
-        return {
-            "code": pages(self.codesize),
-            "workspace": pages(self.worksize),
-            "weights": pages(self.weightsize),
-            "inputs": 0 if "input" in reused else pages(self.inputsize),
-            "outputs": 0 if "output" in reused else pages(self.outputsize),
-        }
+        return mmz_regions(
+            self.codesize, self.worksize, self.weightsize, self.inputsize, self.outputsize, self.memory_reuse_type
+        )
 
     def crc_problems(self) -> list[XmmError]:
         """Checks programs and constants against their checksums, as the runtime does when it loads the model.
@@ -172,7 +168,7 @@ class XmmFile:
         :raises ExportError: The file cannot be read any more.
         """
         parts = [
-            (f"the program '{program.name}'", program.file_offset, program.size, program.crc)
+            (f"the program {program.name!r}", program.file_offset, program.size, program.crc)
             for program in (*self.programs, *self.cpu_programs)
         ]
         constants = (tensor for tensor in self.tensors if tensor.region == "constant")
@@ -188,10 +184,6 @@ class XmmFile:
             elif crc != wanted:
                 problems.append(XmmError(offset, f"{what} with checksum {wanted:#010x}", f"{crc:#010x}", code=-64))
         return problems
-
-    @property
-    def _reused(self) -> tuple[str, ...]:
-        return REUSED[self.memory_reuse_type] if self.memory_reuse_type <= MAX_REUSE_TYPE else ()
 
 
 __all__ = ["Node", "Program", "SubGraph", "Tensor", "XmmFile"]

@@ -67,18 +67,24 @@ class Source:
         try:
             # A pipe or a device must not make the program wait.
             descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-            with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-                mode = os.fstat(descriptor).st_mode
-                if stat.S_ISDIR(mode):
-                    raise ExportError(f"'{self.path}' is a folder", "name the .xmm file in it")
-                if not stat.S_ISREG(mode):
-                    raise ExportError(f"'{self.path}' is no regular file", "copy what it gives into a file first")
+            try:
+                self._check(os.fstat(descriptor).st_mode)
+            except ExportError:
+                os.close(descriptor)
+                raise
+            with os.fdopen(descriptor, "rb") as file:
                 yield file
         except FileNotFoundError:
             raise ExportError(f"no file '{self.path}'", "check the name") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ExportError(f"cannot read '{self.path}'", reason) from error
+
+    def _check(self, mode: int) -> None:
+        if stat.S_ISDIR(mode):
+            raise ExportError(f"'{self.path}' is a folder", "name the .xmm file in it")
+        if not stat.S_ISREG(mode):
+            raise ExportError(f"'{self.path}' is no regular file", "copy what it gives into a file first")
 
 
 def read_part(source: Source, offset: int, size: int, what: str) -> bytes:

@@ -68,7 +68,7 @@ def _read(source: Source) -> XmmFile:
     magic, crc, start, size = struct.unpack_from(HEADER, head)
     if magic != MAGIC:
         older = head.find(struct.pack("<I", MAGIC), 1)
-        if older > 0:
+        if older > 0 and older % 4 == 0:
             raise XmmError(
                 0,
                 f"the magic number {MAGIC:#010x}",
@@ -148,10 +148,12 @@ def _tensor(table: Table, index: int) -> Tensor:
 
 
 def _chosen(root: Table, field: Root, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    numbers = root.numbers(field)
+    numbers, what = root.numbers(field), field.name.lower()
+    if len(numbers) > len(tensors):
+        raise XmmError(root.where, f"no more {what} than the {len(tensors)} tensors", f"{len(numbers)}")
     for number in numbers:
         if number >= len(tensors):
-            what = field.name.lower()
+            # The runtime ends the program when it loads this.
             raise XmmError(root.where, f"{what} below the number of tensors, {len(tensors)}", f"{number}")
     return tuple(tensors[number] for number in numbers)
 

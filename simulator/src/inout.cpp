@@ -91,6 +91,9 @@ xmedia_cl_s32 bind(const Graph& graph, const xmedia_cl_tensor_info_inout& info, 
             return failed(XMEDIA_CL_ERROR_ADDR_ALIGN, "xmedia_cl_graph_set_inout: %s %u is not at a multiple of 8",
                           what, i);
         }
+        if (tensor.size > Zone::instance().bytes()) {
+            crash("%s %u of %u bytes does not fit into the zone", what, i, tensor.size);
+        }
         const std::uint64_t base = i == 0 ? place->physical : bound.physical;
         if (i > 0 && place->physical != base + tensor.offset) {
             misuse("packing: %s %u is bound %lld bytes behind the first, the model has it at %u", what, i,

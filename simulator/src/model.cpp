@@ -214,8 +214,10 @@ std::int32_t check_contents(const Model& model) {
             }
         }
     }
+    std::uint64_t code = 0;
     for (const Program& program : model.programs) {
-        if (!inside(program.file_offset, program.size)) {
+        code += program.size;
+        if (code > model.code_bytes || !inside(program.file_offset, program.size)) {
             crash("program of %u bytes in a file of %zu", program.size, model.file.size());
         }
         if (crc32(model.file.data() + program.file_offset, program.size) != program.crc) {
@@ -229,7 +231,8 @@ std::int32_t check_contents(const Model& model) {
         if (tensor.region != Region::constant) {
             continue;
         }
-        if (!inside(tensor.file_offset, tensor.size)) {
+        if (!inside(tensor.file_offset, tensor.size) ||
+            std::uint64_t{tensor.offset} + tensor.size > model.weight_bytes) {
             crash("constant %u of %u bytes in a file of %zu", tensor.id, tensor.size, model.file.size());
         }
         if (crc32(model.file.data() + tensor.file_offset, tensor.size) != tensor.crc) {

@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include <cstring>
+
 using namespace xmedia_sim;
 
 namespace {
@@ -109,8 +111,11 @@ xmedia_cl_s32 xmedia_cl_graph_get_private_data(xmedia_cl_graph handle, void** da
 }
 
 xmedia_cl_s32 xmedia_cl_set_profiling(xmedia_cl_graph handle, xmedia_cl_profiling_params params) {
-    const auto type = static_cast<unsigned>(params.type);
-    const auto flag = static_cast<unsigned>(params.flag);
+    // The program may have put numbers there that the enums do not have.
+    unsigned type = 0;
+    unsigned flag = 0;
+    std::memcpy(&type, &params.type, sizeof type);
+    std::memcpy(&flag, &params.flag, sizeof flag);
     if (handle == nullptr || type > 1 || flag > 1) {
         return failed(XMEDIA_CL_INVALID_VALUE, "xmedia_cl_set_profiling: type %u, flag %u", type, flag);
     }

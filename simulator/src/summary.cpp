@@ -111,7 +111,8 @@ void add_record(const std::shared_ptr<Record>& record) {
 
 void at_exit(std::function<void(std::vector<std::string>&)> alive) {
     const std::lock_guard lock(watch().mutex);
-    watch().alive.push_back(std::move(alive));
+    // What started last is named first: what it holds is the reason for what else is left.
+    watch().alive.insert(watch().alive.begin(), std::move(alive));
 }
 
 void watch_exit() {

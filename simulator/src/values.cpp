@@ -11,7 +11,7 @@
 namespace xmedia_sim {
 namespace {
 
-constexpr std::uint64_t largest_elements = std::uint64_t{1} << 27;
+constexpr std::uint64_t largest_elements = std::uint64_t{1} << 25;
 
 float half_to_float(std::uint16_t half) {
     const int exponent = (half >> 10) & 31;
@@ -95,7 +95,8 @@ std::vector<std::uint32_t> element_offsets(const Tensor& tensor) {
             return {};
         }
     }
-    if (end > tensor.size) {
+    // Elements that overlap have no place of their own.
+    if (end > tensor.size || count * bytes > tensor.size) {
         return {};
     }
     std::vector<std::uint32_t> offsets{0};

@@ -29,7 +29,7 @@ SECTIONS: dict[str, Section] = {
 def main() -> int:
     args = _parser().parse_args()
     work = Work(args.work)
-    paths = models.find(args.models, args.model, args.work)
+    paths = models.find(args.models, args.model, args.work) if set(args.what) != {"session"} else []
     figures: list[Figure] = []
     for section in args.what:
         figures += SECTIONS[section](args, work, paths)

@@ -167,7 +167,7 @@ template <typename T>
 [[gnu::noinline]] void dequantise_block(const T* __restrict q, float* __restrict x, float scale,
                                         std::int32_t zero_point) {
     for (std::size_t i = 0; i < block; ++i) {
-        x[i] = static_cast<float>(std::int32_t{q[i]} - zero_point) * scale;
+        x[i] = static_cast<float>(static_cast<std::int32_t>(q[i]) - zero_point) * scale;
     }
 }
 
@@ -195,7 +195,7 @@ void quantise_wide(const float* x, T* q, const Coefficients& c, std::int32_t zer
 template <typename T>
 void dequantise_wide(const T* __restrict q, float* __restrict x, float scale, std::int32_t zero_point) {
     for (std::size_t i = 0; i < block; ++i) {
-        x[i] = static_cast<float>(std::int64_t{q[i]} - zero_point) * scale;
+        x[i] = static_cast<float>(static_cast<std::int64_t>(q[i]) - zero_point) * scale;
     }
 }
 

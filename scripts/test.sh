@@ -31,7 +31,7 @@ check "ruff" ruff check .
 check "ruff's formatter" ruff format --check .
 check "mypy" mypy
 check "mypy of the examples" mypy examples/export_onnx.py examples/k230_text_direction/run.py
-check "clang-format" find runtime cmake tests/runtime -name '*.[ch]pp' -exec clang-format --dry-run --Werror {} +
+check "clang-format" find runtime simulator cmake tests/runtime tests/session tests/simulator benchmarks -name '*.[ch]pp' -exec clang-format --dry-run --Werror {} +
 tests "Fast tests" -n "$(nproc)" -m "not slow" "$@"
 tests "Slow tests" -n "$(nproc)" -m slow "$@"
 [ "$passed" -eq 1 ] || die "pytest selected no test"

@@ -76,11 +76,10 @@ def _npu_options(request: dict[str, Any] | None) -> Any:
 
     from aidge_export_gk7206.npu.preprocessing import Preprocessing
     from aidge_export_gk7206.offloading import NpuOptions
-    from aidge_export_gk7206.tensor_files import load_array
 
     pre = Preprocessing(tuple(request["mean"]), tuple(request["std"]), request["order"], request["raw"])
     file = Path(request["file"]) if request["file"] else None
-    return NpuOptions(file, request["outputs"], pre, [load_array(sample) for sample in request["samples"]])
+    return NpuOptions(file, request["outputs"], pre, [Path(sample) for sample in request["samples"]])
 
 
 def _plain(value: Any) -> Any:

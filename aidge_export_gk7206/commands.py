@@ -209,9 +209,9 @@ def _npu_request(options: argparse.Namespace) -> NpuRequest | None:
         outputs[name if known else text] = int(index) if known else None
     samples: tuple[Path, ...] = ()
     if options.calibration is not None:
-        samples = tuple(sorted(options.calibration.glob("*.npy")))
-        if not samples:
-            raise ExportError(f"no .npy files in '{options.calibration}'", "write samples with numpy.save(file, array)")
+        from aidge_export_gk7206.samples import sample_files
+
+        samples = sample_files(options.calibration)
     return NpuRequest(
         options.xmm,
         outputs,

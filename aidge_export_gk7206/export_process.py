@@ -39,7 +39,7 @@ class _Messages:
 class NpuRequest:
     """What is to run on the NPU; see ``NpuOptions`` and ``Preprocessing``.
 
-    :ivar samples: ``.npy`` files to calibrate with.
+    :ivar samples: Files to calibrate with, see :mod:`aidge_export_gk7206.samples`.
     """
 
     file: Path | None

@@ -76,8 +76,8 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
     shutil.copytree(device.board_files_path, folder, dirs_exist_ok=True)
     if device.board_toolchain_path is not None:
         shutil.copy(device.board_toolchain_path, folder / "cmake")
-    for name in device.other_toolchains:
-        shutil.copy(asset("cmake", name), folder / "cmake")
+    for toolchain in device.other_toolchains:
+        shutil.copy(asset("cmake", toolchain), folder / "cmake")
     _copy_program(folder)
     _write_samples(folder, context, inputs)
     arena, weights = sum(peaks), report.weights_bytes(folder)

@@ -14,7 +14,7 @@ import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.naming import sanitize_name
-from aidge_export_gk7206.npu.golden import Tail, golden, grid, pixels, tail_of
+from aidge_export_gk7206.npu.golden import Tail, golden, golden_files, grid, pixels, tail_of
 from aidge_export_gk7206.npu.layout import DataType
 from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.offload import Region, cut, offload_region
@@ -208,9 +208,8 @@ def golden_vectors(path: Path) -> GoldenVectors | None:
     """
     file = read(path)
     tensors = [*file.inputs[:1], *file.outputs]
-    names = ["input_data0.bin", *(f"output_data{i}.bin" for i in range(len(file.outputs)))]
-    files = [path.parent / name for name in names]
-    if not all(one.is_file() for one in files):
+    files = golden_files(path, len(file.outputs))
+    if not files:
         return None
     arrays = []
     for one, tensor in zip(files, tensors, strict=True):

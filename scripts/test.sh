@@ -30,7 +30,10 @@ tests() {
 check "ruff" ruff check .
 check "ruff's formatter" ruff format --check .
 check "mypy" mypy
-check "mypy of the examples" mypy examples/export_onnx.py examples/k230_text_direction/run.py
+check "mypy of the examples" mypy examples/export_onnx.py
+for example in k230_text_direction gk7206_pnet gk7206_from_onnx; do
+    check "mypy of $example" mypy "examples/$example/run.py"
+done
 check "clang-format" find runtime cmake tests/runtime -name '*.[ch]pp' -exec clang-format --dry-run --Werror {} +
 tests "Fast tests" -n "$(nproc)" -m "not slow" "$@"
 tests "Slow tests" -n "$(nproc)" -m slow "$@"

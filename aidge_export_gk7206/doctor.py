@@ -20,6 +20,7 @@ _PACKAGES = (
     ("aidge-backend-cpu", _AIDGE, True),
     ("aidge-export-cpp", _AIDGE, True),
     ("numpy", "", True),
+    ("flatbuffers", "", True),
     ("jinja2", "", True),
     ("onnx", "", True),
     ("onnx-ir", "", True),

@@ -73,6 +73,7 @@ def write_project(context: ExportContext, application: ExportApplication) -> dic
         memory_manager_args={"vector_channels": device.vector_channels if device.use_xnnpack else 1},
         dev_mode=context.dev_mode,
     )
+    _write_libraries(folder, schedule)
     shutil.copytree(device.board_files_path, folder, dirs_exist_ok=True)
     if device.board_toolchain_path is not None:
         shutil.copy(device.board_toolchain_path, folder / "cmake")
@@ -195,6 +196,13 @@ def _public(port: dict[str, Any]) -> dict[str, Any]:
 
 def _shown(dims: list[int]) -> str:
     return "x".join(map(str, dims))
+
+
+def _write_libraries(folder: Path, schedule: StableSchedule) -> None:
+    """Names the kernel libraries to CMake, in place of Aidge, which does so in an order that changes."""
+    nodes = schedule.get_sequential_static_scheduling()
+    libraries = sorted({node.get_operator().backend() for node in nodes if node.type() != "Producer"})
+    generate_file(folder / "cmake" / "libs.cmake", asset("templates", "project", "libs.jinja"), libraries=libraries)
 
 
 def _copy_program(folder: Path) -> None:

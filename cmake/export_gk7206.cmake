@@ -77,7 +77,10 @@ function(aidge_gk7206_check_headers includes)
 endfunction()
 
 function(_aidge_gk7206_simulator)
+  set(CMAKE_UNITY_BUILD ON) # half the time
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
   add_subdirectory(${CMAKE_CURRENT_SOURCE_DIR}/simulator ${CMAKE_BINARY_DIR}/simulator EXCLUDE_FROM_ALL)
+  set(CMAKE_UNITY_BUILD OFF)
   target_link_libraries(aidge_export_gk7206 INTERFACE xmedia_cl xmedia_npu xmedia_common xmedia_flatcc)
   set(reference ${CMAKE_CURRENT_SOURCE_DIR}/simulator/reference)
   if(EXISTS ${reference}/reference.cpp)

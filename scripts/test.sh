@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-set_up test native riscv64
+set_up test native riscv64 armv7
 cd "$ROOT"
 
 # check NAME COMMAND...: runs a check, says in one line that it failed.

@@ -19,12 +19,14 @@ class Tensor:
     :ivar op: The operator that computes it, None for inputs of the model and constants.
     :ivar constant: The values, for constants.
     :ivar shared: Whether something beyond its next consumer reads it, so that nothing may be fused into it.
+    :ivar values: What it is in the model: names, each with its shape there and the order of axes, as a Form has it.
     """
 
     dims: Dims
     op: "Op | None" = None
     constant: Array | None = None
     shared: bool = False
+    values: "list[tuple[str, Dims, Dims]]" = field(default_factory=list)
 
 
 @dataclass(eq=False)

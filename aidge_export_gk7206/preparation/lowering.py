@@ -245,6 +245,13 @@ class Lowering:
         else:
             target.view_of = source
 
+    def note_values(self) -> None:
+        """Writes into every tensor which values of the model it is."""
+        for value in self._values.values():
+            for form in value.forms:
+                if value.constant is None and value.name:
+                    form.tensor.values.append((value.name, value.shape, form.perm))
+
     def sole_producer(self, value: Value, *types: str) -> Op | None:
         """The operator that computes a value for one consumer only, if it is of one of these types."""
         if value.uses != 1 or value.constant is not None or len(value.forms) != 1:
@@ -296,6 +303,7 @@ def finish(lowering: Lowering, name: str, inputs: list[Port], vector_channels: i
             lowering.ops.append(Op("XnnCopy", [tensor], [copy], {"dims": dims}, source.name or "", "Identity"))
             tensor = copy
         outputs.append(Port(source.name or "", value.shape, form.perm, tensor))
+    lowering.note_values()
     needed = {id(port.tensor) for port in outputs}
     kept: list[Op] = []
     for op in reversed(lowering.ops):

@@ -3,12 +3,17 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import aidge_core
 import numpy as np
 
-from aidge_export_gk7206.preparation.kernel_graph import Dims, KernelGraph, Op, Tensor
-from aidge_export_gk7206.report import PORTS
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.preparation.kernel_graph import Dims, KernelGraph, Op, Port, Tensor, plain
+from aidge_export_gk7206.report import PORTS, ports
+
+#: Attribute of nodes: dims of the outputs, and which values of the model they are, as JSON.
+TENSORS = "model_tensors"
 
 
 def describe_ports(kernels: KernelGraph) -> str:
@@ -64,6 +69,7 @@ def _node(op: Op, index: int, dims: list[Dims]) -> aidge_core.Node:
     operator = node.get_operator()
     for name, value in {**op.attrs, "layer": op.layer, "origin": op.origin}.items():
         operator.attr.add_attr(name, list(value) if isinstance(value, tuple) else value)
+    operator.attr.add_attr(TENSORS, json.dumps([{"dims": t.dims, "values": t.values} for t in op.outputs]))
     operator.set_forward_dims(_fixed([list(d) or [1] for d in dims]))
     return node
 
@@ -81,3 +87,52 @@ def _producer_of(tensor: Tensor, nodes: dict[int, aidge_core.Node]) -> aidge_cor
 def _output_index(tensor: Tensor) -> int:
     assert tensor.op is not None
     return next(i for i, output in enumerate(tensor.op.outputs) if output is tensor)
+
+
+def from_aidge(graph: aidge_core.GraphView) -> KernelGraph:
+    """The kernel operators that a graph was made of: the inverse of :func:`to_aidge`.
+
+    :param graph: A graph that :func:`aidge_export_gk7206.prepare` has made, not exported yet.
+    :type graph: aidge_core.GraphView
+    :return: Its operators.
+    :rtype: KernelGraph
+    :raises ExportError: It is none.
+    """
+    described = ports(graph)
+    if described is None:
+        raise ExportError("the graph was not prepared", 'make it with aidge_export_gk7206.prepare("model.onnx")')
+    sources = [Tensor(tuple(port["device_shape"])) for port in described["inputs"]]
+    nodes = [node for node in graph.get_ordered_nodes() if node.type() != "Producer"]
+    made: dict[int, Op] = {}
+
+    def tensor(node: aidge_core.Node, index: int) -> Tensor:
+        parent, output = node.input(index)
+        if parent is None:
+            return sources[0]
+        if parent.type() == "Producer":
+            array = np.array(parent.get_operator().get_output(0))
+            return Tensor(array.shape, constant=array)
+        found: Tensor = made[parent.id()].outputs[output]
+        return found
+
+    for node in nodes:
+        attrs = node.get_operator().attr.dict()
+        results = [
+            Tensor(tuple(t["dims"]), values=[(name, tuple(shape), tuple(perm)) for name, shape, perm in t["values"]])
+            for t in json.loads(attrs.pop(TENSORS))
+        ]
+        attrs.pop(PORTS, None)
+        layer, origin = attrs.pop("layer"), attrs.pop("origin")
+        operands = [tensor(node, index) for index in range(node.get_nb_inputs())]
+        made[node.id()] = Op(node.type(), operands, results, attrs, layer, origin)
+    ends = [made[node.id()].outputs[index] for node, index in graph.get_ordered_outputs()]
+    inputs, outputs = (
+        [_port(port, tensor) for port, tensor in zip(described[side], tensors, strict=True)]
+        for side, tensors in (("inputs", sources), ("outputs", ends))
+    )
+    return KernelGraph(graph.name(), inputs, outputs, list(made.values()))
+
+
+def _port(entry: dict[str, Any], tensor: Tensor) -> Port:
+    shape = tuple(entry["shape"])
+    return Port(entry["name"], shape, tuple(entry["permutation"] or plain(len(shape))), tensor, entry["dtype"])

@@ -13,6 +13,8 @@
 namespace xmedia_sim {
 namespace {
 
+thread_local bool device_thread = false;
+
 void pause(std::uint64_t microseconds) {
     if (microseconds > 0) {
         std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
@@ -74,7 +76,12 @@ void Device::submit(Job job) {
     changed_.notify_all();
 }
 
+bool Device::is_this_thread() {
+    return device_thread;
+}
+
 void Device::loop() {
+    device_thread = true;
     for (;;) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });

@@ -49,6 +49,9 @@ public:
     /// Higher priorities first, the others in order.
     void submit(Job job);
 
+    /// Whether the caller is a callback.
+    static bool is_this_thread();
+
 private:
     void loop();
     bool run(const Job& job);

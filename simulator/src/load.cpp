@@ -197,7 +197,9 @@ xmedia_cl_s32 xmedia_cl_graph_unload(xmedia_cl_graph handle) {
     if (fault(Fault::unload)) {
         return failed(XMEDIA_CL_CALL_INTERFUNC_ERR, "xmedia_cl_graph_unload: fault injected");
     }
-    if (!Zone::instance().locate(graph->workspace.address) || !Zone::instance().locate(graph->weights.address)) {
+    const Model& model = *graph->model;
+    if ((model.work_bytes > 0 && !Zone::instance().locate(graph->workspace.address)) ||
+        (model.weight_bytes > 0 && !Zone::instance().locate(graph->weights.address))) {
         misuse("wrong order: workspace or weights are unmapped before the graph is unloaded");
     }
     std::vector<std::shared_ptr<Event>> runs;

@@ -22,8 +22,12 @@ void check_memory(const Graph& graph) {
         }
     };
     const Model& model = *graph.model;
-    still(graph.workspace.address, graph.workspace_physical, "workspace");
-    still(graph.weights.address, graph.weights_physical, "weights");
+    if (model.work_bytes > 0) {
+        still(graph.workspace.address, graph.workspace_physical, "workspace");
+    }
+    if (model.weight_bytes > 0) {
+        still(graph.weights.address, graph.weights_physical, "weights");
+    }
     if (!model.inputs.empty()) {
         still(graph.input.address, graph.input.physical, "input");
     }
@@ -42,6 +46,13 @@ void check_memory(const Graph& graph) {
     if (bytes > 0) {
         note("%llu bytes of the input were written and not flushed: the NPU does not see them",
              static_cast<unsigned long long>(bytes));
+    }
+}
+
+/// The device's thread runs callbacks: it cannot wait for itself.
+void expect_outside(const char* call) {
+    if (Device::is_this_thread()) {
+        crash("%s inside a callback never returns", call);
     }
 }
 
@@ -104,6 +115,7 @@ xmedia_cl_s32 xmedia_cl_graph_process(xmedia_cl_graph graph) {
     if (fault(Fault::process)) {
         return failed(XMEDIA_CL_CALL_INTERFUNC_ERR, "xmedia_cl_graph_process: fault injected");
     }
+    expect_outside("xmedia_cl_graph_process");
     const auto event = std::make_shared<Event>(nullptr);
     const xmedia_cl_s32 code = start(graph, event, "xmedia_cl_graph_process");
     if (code != XMEDIA_CL_SUCCESS) {
@@ -139,6 +151,7 @@ xmedia_cl_s32 xmedia_cl_wait_for_events(xmedia_cl_u32 count, xmedia_cl_event* ev
     if (std::find(events, events + count, nullptr) != events + count) {
         return failed(XMEDIA_CL_INVALID_EVENT_WAIT_LIST, "xmedia_cl_wait_for_events: an event is NULL");
     }
+    expect_outside("xmedia_cl_wait_for_events");
     bool completed = true;
     for (xmedia_cl_u32 i = 0; i < count; ++i) {
         completed = event_of(events[i], "xmedia_cl_wait_for_events")->wait() && completed;

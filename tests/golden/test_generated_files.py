@@ -22,6 +22,8 @@ from support.projects import check_outputs, compile_target, configure, export, r
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
+from aidge_export_gk7206.npu.preprocessing import Preprocessing
+from aidge_export_gk7206.offloading import NpuOptions
 from aidge_export_gk7206.xnnpack.library import ExportLibXNNPack
 
 SNAPSHOTS = Path(__file__).parent / "__snapshots__"
@@ -64,11 +66,20 @@ MODELS = [
     ("conv1d", "k230"),
     ("attn", "k230"),
     ("every_operator", "k230"),
+    ("lenet_npu", "gk7206"),
+    ("yolo_npu", "gk7206v11a"),
 ]
+#: What of these is on the NPU.
+ON_NPU = {
+    "lenet_npu": NpuOptions(),
+    "yolo_npu": NpuOptions(
+        outputs={"Conv_44_out": 0, "Conv_49_out": 1}, preprocessing=Preprocessing((127.5, 110.0, 90.0), (64.0,), "bgr")
+    ),
+}
 
 
 def model_of(name: str) -> onnx.ModelProto:
-    return every_operator() if name == "every_operator" else zoo.build(name)
+    return every_operator() if name == "every_operator" else zoo.build(name.removesuffix("_npu"))
 
 
 def generated(folder: Path) -> str:
@@ -83,12 +94,12 @@ def generated(folder: Path) -> str:
         folder / "data" / "samples.S",
         *folder.glob("dnn/include/*_forward.hpp"),
         *folder.glob("dnn/src/*_forward.cpp"),
-        folder / "dnn" / "parameters" / "weights.S",
-        *folder.glob("dnn/include/layers/*"),
+        *folder.glob("dnn/parameters/weights.S"),
+        *folder.glob("simulator/reference/reference.cpp"),
     ]
-    layers = sorted(files[7:], key=lambda file: int(file.name.split("_")[1]))
+    layers = sorted(folder.glob("dnn/include/layers/*"), key=lambda file: int(file.name.split("_")[1]))
     return "".join(
-        f"==== {file.relative_to(folder)}\n{file.read_text(encoding='utf-8')}\n" for file in [*files[:7], *layers]
+        f"==== {file.relative_to(folder)}\n{file.read_text(encoding='utf-8')}\n" for file in [*files, *layers]
     )
 
 
@@ -96,7 +107,7 @@ def generated(folder: Path) -> str:
 def test_code(name: str, target: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     file = tmp_path / f"{name}.onnx"
     onnx.save(model_of(name), file)
-    export(file, tmp_path / "project", target)
+    export(file, tmp_path / "project", target, npu=ON_NPU.get(name))
     assert generated(tmp_path / "project") == snapshot(extension_class=CodeExtension)
 
 

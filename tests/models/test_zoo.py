@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ import onnx
 import pytest
 import zoo
 from support.missing import need_program
-from support.projects import RUNNERS, check_outputs, runner_of
+from support.projects import RUNNERS, check_outputs, export, runner_of
 
-from aidge_export_gk7206 import reference
+from aidge_export_gk7206 import ExportError, reference
 
 COMPUTE = {"Conv", "ConvTranspose", "Gemm", "MatMul", "MaxPool", "AveragePool", "GlobalAveragePool", "Add", "Softmax"}
+#: Models that the 32 MB that Linux has on a GK7206 cannot hold.
+TOO_LARGE = {"resnet18", "mobilenetv2_224"}
 
 
 @pytest.mark.slow
@@ -26,6 +29,25 @@ def test_outputs(name: str, runner: str, projects: Any) -> None:
     project = projects.get(name, RUNNERS[runner])
     result = runner_of(runner).run(project, project.reference_inputs())
     check_outputs(result.outputs, project.reference_outputs())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in zoo.MODELS if name not in TOO_LARGE])
+def test_outputs_on_a_cortex_a7(name: str, projects: Any) -> None:
+    """What the GK7206's CPU computes where there is no model for its NPU."""
+    need_program("qemu-arm", "qemu-user")
+    project = projects.get(name, "gk7206")
+    check_outputs(runner_of("cortex-a7").run(project, project.reference_inputs()).outputs, project.reference_outputs())
+
+
+@pytest.mark.parametrize("name", sorted(TOO_LARGE))
+def test_what_does_not_fit_is_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / f"{name}.onnx"
+    onnx.save(zoo.build(name), file)
+    with pytest.raises(ExportError, match=r"for Linux do not fit gk7206, which has 32.0 MB \(weights "):
+        export(file, tmp_path / "project", "gk7206")
+    assert not (tmp_path / "project").exists()
+    assert export(file, tmp_path / "project", "gk7206", force=True).target == "gk7206"
 
 
 @pytest.mark.slow

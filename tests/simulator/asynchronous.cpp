@@ -3,6 +3,7 @@
 #include "support.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 
@@ -99,6 +100,51 @@ void fails(Model& model) {
     EQUAL(xmedia_cl_release_event(event), 0);
 }
 
+struct Chain {
+    xmedia_cl_graph graph;
+    std::atomic<int> left;
+};
+
+/// A callback may submit the next run, and release its own event.
+void next(xmedia_cl_event event, xmedia_cl_s32, void* user) {
+    auto* chain = static_cast<Chain*>(user);
+    EQUAL(xmedia_cl_release_event(event), 0);
+    if (chain->left > 1) {
+        xmedia_cl_event following = nullptr;
+        EQUAL(xmedia_cl_graph_submit(chain->graph, &following), 0);
+        EQUAL(xmedia_cl_set_event_callback(following, XMEDIA_CL_COMPLETED, next, chain), 0);
+    }
+    --chain->left;
+}
+
+void chained(Model& model) {
+    Chain chain{model.graph, {5}};
+    xmedia_cl_event event = nullptr;
+    EQUAL(xmedia_cl_graph_submit(model.graph, &event), 0);
+    EQUAL(xmedia_cl_set_event_callback(event, XMEDIA_CL_COMPLETED, next, &chain), 0);
+    while (chain.left > 0) {
+        std::this_thread::yield();
+    }
+}
+
+/// Never returns, as the thread would wait for itself.
+void waits_for_itself(Model& model) {
+    xmedia_cl_event event = nullptr;
+    EQUAL(xmedia_cl_graph_submit(model.graph, &event), 0);
+    const auto wait = [](xmedia_cl_event, xmedia_cl_s32, void* graph) { xmedia_cl_graph_process(graph); };
+    EQUAL(xmedia_cl_set_event_callback(event, XMEDIA_CL_COMPLETED, wait, model.graph), 0);
+    EQUAL(xmedia_cl_wait_for_events(1, &event), 0);
+}
+
+/// XMEDIA_SIM_FAULT is hang.
+[[noreturn]] void hangs(Model& model) {
+    xmedia_cl_event event = nullptr;
+    EQUAL(xmedia_cl_graph_submit(model.graph, &event), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EQUAL(status_of(event), XMEDIA_CL_RUNNING);
+    std::_Exit(0);
+}
+
 /// XMEDIA_SIM_FAULT is process.
 void refused(Model& model) {
     xmedia_cl_event event = nullptr;
@@ -120,6 +166,11 @@ int main(int argc, char** argv) {
     if (what == "completes") {
         completes(model);
         priorities(model, other);
+        chained(model);
+    } else if (what == "waits-for-itself") {
+        waits_for_itself(model);
+    } else if (what == "hangs") {
+        hangs(model);
     } else if (what == "fails") {
         fails(model);
     } else {

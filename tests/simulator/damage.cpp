@@ -20,9 +20,9 @@ int main(int argc, char** argv) {
     for (int i = std::atoi(argv[2]); i > 0; --i) {
         std::vector<char> bad = good;
         for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
-            const char values[] = {0, 1, 4, 127, -1, static_cast<char>(below(256))};
+            const unsigned values[] = {0, 1, 4, 127, 255, static_cast<unsigned>(below(256))};
             // The header stays: it alone says how long the buffer is.
-            bad[start + below(bad.size() - start)] = values[below(sizeof values)];
+            bad[start + below(bad.size() - start)] = static_cast<char>(values[below(6)]);
         }
         xmedia_cl_mem_info info{};
         accepted += xmedia_cl_graph_query_model_info_from_buff(bad.data(), &info, XMEDIA_CL_MEM_INFO) == 0 ? 1 : 0;

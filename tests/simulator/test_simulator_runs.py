@@ -33,6 +33,13 @@ def test_stale_data(programs: Programs, model: Path) -> None:
     programs.passes("runs", "flushes", model, strict=1)
 
 
+def test_model_without_constants_and_workspace(native: Programs, tmp_path: Path) -> None:
+    spec = XmmSpec([TensorSpec([3], "input"), TensorSpec([5], "output")], programs=[])
+    native.passes("runs", "plain", saved(tmp_path, spec))
+    text = native.passes("linked", saved(tmp_path, spec), stdin=b"AAA", strict=1)
+    assert "in 165\n" in text, "fresh memory: this program does not flush"
+
+
 @pytest.mark.parametrize("reuse", [1, 2, 3])
 @pytest.mark.parametrize("strict", [0, 1])
 def test_memory_reuse(programs: Programs, tmp_path: Path, reuse: int, strict: int) -> None:

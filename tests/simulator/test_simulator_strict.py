@@ -73,8 +73,9 @@ def test_otherwise_the_runtime_goes_on(native: Programs, model: Path, case: str)
     assert "misuse" not in result.stderr
 
 
-def test_right_use_passes(programs: Programs, model: Path) -> None:
-    result = programs.run("misuse", "nothing", model, strict=1)
+@pytest.mark.parametrize("case", ["nothing", "global"])
+def test_right_use_passes(programs: Programs, model: Path, case: str) -> None:
+    result = programs.run("misuse", case, model, strict=1)
     assert result.returncode == 0, result.stderr
 
 
@@ -84,6 +85,16 @@ def test_right_use_passes(programs: Programs, model: Path) -> None:
 @pytest.mark.parametrize("fault", ["abort", "timeout", "abort:1,abort:2"])
 def test_jobs_that_fail(programs: Programs, model: Path, fault: str) -> None:
     programs.passes("asynchronous", "fails", model, fault=fault, poll_us=100)
+
+
+def test_jobs_that_never_end(programs: Programs, model: Path) -> None:
+    programs.passes("asynchronous", "hangs", model, fault="hang")
+
+
+def test_callbacks_that_wait(programs: Programs, model: Path) -> None:
+    result = programs.run("asynchronous", "waits-for-itself", model, latency_us=50000)
+    assert result.returncode == ABORTED
+    assert "inside a callback never returns" in result.stderr
 
 
 def test_runs_that_are_refused(programs: Programs, model: Path) -> None:

@@ -13,7 +13,9 @@ from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.toolchains import find_compiler, find_tool
 from aidge_export_gk7206.xnnpack import provider
 
-ARCHITECTURES = {"host": "native", "k230": "riscv64"}
+ARCHITECTURES = {"host": "native", "k230": "riscv64", "gk7206": "armv7", "gk7206v11a": "armv7"}
+#: Begins the reason of what may be skipped in CI, too.
+OPTIONAL = "not part of the project: "
 
 
 def in_ci() -> bool:
@@ -24,6 +26,11 @@ def in_ci() -> bool:
 def missing(reason: str) -> NoReturn:
     """Skips the test: something is needed that the machine does not have. conftest.py makes a failure of it in CI."""
     pytest.skip(reason)
+
+
+def optional(reason: str) -> NoReturn:
+    """Skips the test, in CI as well: it wants something that is not the project's."""
+    pytest.skip(OPTIONAL + reason)
 
 
 def need_program(name: str, package: str | None = None) -> str:

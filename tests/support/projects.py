@@ -28,6 +28,8 @@ aidge_core.Log.set_console_level(aidge_core.Level.Error)
 
 #: Where programs run, and the target that they are exported for.
 RUNNERS = {"host": "host", "vlen128": "k230", "vlen256": "k230"}
+#: Toolchain files that targets are compiled with.
+TOOLCHAINS = {"k230": "riscv64", "gk7206": "armv7-cortex-a7", "gk7206v11a": "armv7-cortex-a7"}
 TOLERANCE = 1e-5
 # Neither Aidge nor onnxscript is made for threads.
 _exporting = threading.Lock()
@@ -35,7 +37,7 @@ _exporting = threading.Lock()
 
 def export(model: Path, folder: Path, target: str, sample: Array | None = None, **options: Any) -> ExportFolder:
     """Exports a model without compiling it."""
-    config = ExportConfig(target=target, xnn=True, export_folder=str(folder), compile=False)
+    config = ExportConfig(target=target, xnn=options.pop("xnn", True), export_folder=str(folder), compile=False)
     with _exporting:
         export_model(model, config, sample=sample, **options)
     return ExportFolder.load(folder)
@@ -51,7 +53,7 @@ def configure(folder: Path, target: str, *options: str, build: str = "build") ->
 
     :raises AssertionError: It failed.
     """
-    toolchain = ["--toolchain", "cmake/riscv64.toolchain"] if target == "k230" else []
+    toolchain = ["--toolchain", f"cmake/{TOOLCHAINS[target]}.toolchain"] if target in TOOLCHAINS else []
     command = [require_tool("cmake"), "-S", ".", "-B", build, "-G", "Ninja", *toolchain, *options]
     result = subprocess.run(command, cwd=folder, env=environment(target), capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-1000:] + result.stderr[-3000:]
@@ -74,7 +76,9 @@ def compile_target(folder: Path, target: str, *names: str, build: str = "build",
 
 
 def runner_of(name: str) -> Runner:
-    """``host``, ``vlen128`` or ``vlen256``."""
+    """``host``, ``vlen128``, ``vlen256`` or ``cortex-a7``."""
+    if name == "cortex-a7":
+        return QemuRunner("armv7")
     return HostRunner() if name == "host" else QemuRunner("riscv64", vlen=int(name.removeprefix("vlen")))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from aidge_export_gk7206.npu.flat import Buffer, Table
 from aidge_export_gk7206.npu.layout import DataType
 from aidge_export_gk7206.npu.writer import NodeSpec, ProgramSpec, SubGraphSpec, TensorSpec, XmmSpec
-from support.missing import missing
+from support.missing import optional
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,7 +22,7 @@ def shared_data(name: str) -> Path:
     given = os.environ.get("AIDGE_GK7206_TEST_DATA")
     folder = Path(given) if given else ROOT.parent / "shared" / "data"
     if not (folder / name).is_file():
-        missing(f"needs {name} in {folder}: set AIDGE_GK7206_TEST_DATA to the folder that holds it")
+        optional(f"needs {name} in {folder}: set AIDGE_GK7206_TEST_DATA to the folder that holds it")
     return folder / name
 
 

@@ -54,10 +54,11 @@ class OnnxRuntime:
     """A model that ONNX Runtime runs.
 
     :param model: Path of an ONNX file, or its contents.
+    :param threads: How many it may use; 0 for one per processor.
     :raises ExportError: ONNX Runtime is not installed, or refuses the model.
     """
 
-    def __init__(self, model: Path | bytes) -> None:
+    def __init__(self, model: Path | bytes, threads: int = 0) -> None:
         try:
             import onnxruntime
         except ModuleNotFoundError:
@@ -67,6 +68,7 @@ class OnnxRuntime:
         self._name = "a part of the model" if isinstance(model, bytes) else str(model)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
+        options.intra_op_num_threads = threads
         # Slower, but without the mistakes of its rewrites: 1.32 fuses a transpose into a product with a vector,
         # wrongly.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -111,7 +111,8 @@ class _Writer:
 
     def golden(self, names: Sequence[str]) -> str:
         """Runs the region on every sample and writes inputs and outputs; who ran it."""
-        runtime = OnnxRuntime(self._region.SerializeToString())
+        # With several threads sums might depend on their number, and the bytes on the machine.
+        runtime = OnnxRuntime(self._region.SerializeToString(), threads=1)
         for name in names:
             value = np.load(self._folder / f"calibration/{name}.npy")
             if not self.has_pixels:
@@ -255,6 +256,8 @@ def write_bundle(
 def _scratch(folder: Path) -> TemporaryDirectory[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(f"{_SCRATCH}*"):  # of a run that was killed
+            shutil.rmtree(left)
         return TemporaryDirectory(prefix=_SCRATCH, dir=folder)
     except OSError as error:
         raise ExportError(f"cannot write to '{folder}' ({error.strerror})", "choose another folder with -o") from error

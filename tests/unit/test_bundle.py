@@ -177,6 +177,12 @@ def test_a_bundle_that_fails_leaves_the_one_before(model: Path, samples: Path, t
     assert not list(folder.glob(".*"))
 
 
+def test_what_a_killed_run_leaves_is_no_obstacle(model: Path, samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "out" / ".bundle-x" / "calibration").mkdir(parents=True)
+    bundle_model(model, tmp_path / "out", sample_files(samples), preprocessing=PRE)
+    assert not list((tmp_path / "out").glob(".*"))
+
+
 def test_an_input_that_is_no_picture(model: Path, tmp_path: Path) -> None:
     """Without preprocessing, tensors are stored with the range that was seen of them."""
     array = np.linspace(-2, 3, 144, dtype=np.float32).reshape(SHAPE)

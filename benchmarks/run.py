@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bench import accuracy, export_cost, instructions, latency, machine, memory, models
+from bench import accuracy, export_cost, instructions, latency, machine, memory, models, session
 from bench.contenders import Work
 from bench.results import Figure, table
 
@@ -21,6 +21,7 @@ SECTIONS: dict[str, Section] = {
     "latency": lambda args, work, paths: latency.measure(work, paths, args.core, args.rounds, args.peers, args.clock),
     "instructions": lambda args, work, paths: instructions.measure(work, paths, args.vlen, args.compilers),
     "export": lambda args, work, paths: export_cost.measure(work, paths, args.repeat, args.stock_compile),
+    "session": lambda args, work, paths: session.measure(work, args.core, args.rounds),
     "memory": lambda args, work, paths: memory.measure(work, paths),
 }
 
@@ -28,7 +29,7 @@ SECTIONS: dict[str, Section] = {
 def main() -> int:
     args = _parser().parse_args()
     work = Work(args.work)
-    paths = models.find(args.models, args.model, args.work)
+    paths = models.find(args.models, args.model, args.work) if set(args.what) != {"session"} else []
     figures: list[Figure] = []
     for section in args.what:
         figures += SECTIONS[section](args, work, paths)

@@ -59,15 +59,14 @@ public:
     /// Where the library has put the tensors in the workspace.
     bool adopt(const export_common::Table<TensorSpec>& specs) {
         specs_ = specs;
-        const auto address = [this](std::size_t i) { return reinterpret_cast<std::uintptr_t>(arrays_[i].addr); };
-        std::uintptr_t first = specs.count == 0 ? 0 : address(0);
-        std::uintptr_t end = first;
+        const auto begin = [this](std::size_t i) { return static_cast<unsigned char*>(arrays_[i].addr); };
+        start_ = begin(0);
+        const unsigned char* end = start_;
         for (std::size_t i = 0; i < specs.count; ++i) {
-            first = address(i) < first ? address(i) : first;
-            end = address(i) + specs[i].size > end ? address(i) + specs[i].size : end;
+            start_ = begin(i) < start_ ? begin(i) : start_;
+            end = begin(i) + specs[i].size > end ? begin(i) + specs[i].size : end;
         }
-        start_ = reinterpret_cast<unsigned char*>(first);
-        step_ = static_cast<std::uint32_t>(end - first);
+        step_ = static_cast<std::uint32_t>(end - start_);
         return locate();
     }
 

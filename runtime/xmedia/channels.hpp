@@ -11,7 +11,7 @@
 namespace export_xmedia {
 
 /// Values that are converted in one go: small enough for the stack, whole blocks.
-constexpr std::size_t chunk = 256;
+constexpr std::size_t chunk = 512;
 
 /// Coefficients from the program's values to multiples of a tensor's scale: t = x * a + b.
 inline Uniform coefficients(const Preprocessing& pre, std::size_t channel, float scale) {

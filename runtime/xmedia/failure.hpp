@@ -10,10 +10,10 @@ namespace export_xmedia {
 /// The stages that a session goes through, in this order.
 enum class Stage { check, system, device, query, memory, load, tensors, run, release };
 
-/// The last failure, empty when there was none.
-inline char last_error[512] = "";
+/// The last failure of this thread, empty when there was none.
+inline thread_local char last_error[512] = "";
 /// The library's code of the last failure, 0 when the failure is none of the library's.
-inline int last_code = 0;
+inline thread_local int last_code = 0;
 
 inline const char* stage_name(Stage stage) {
     switch (stage) {

@@ -20,6 +20,12 @@ inline float float_of(std::uint32_t bits) {
     return value;
 }
 
+/// No branch, whatever the compiler thinks: it would not vectorise loops over it.
+inline std::uint32_t select(bool condition, std::uint32_t yes, std::uint32_t no) {
+    const std::uint32_t mask = 0U - static_cast<std::uint32_t>(condition);
+    return (yes & mask) | (no & ~mask);
+}
+
 // 32-bit ARM has the type only with -mfp16-format=ieee; bit 1 of __ARM_FP says that the processor converts.
 #if defined(__ARM_FP16_FORMAT_IEEE) && defined(__ARM_FP) && (__ARM_FP & 2)
 
@@ -48,11 +54,11 @@ inline std::uint16_t to_half(float value) {
     const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
     const std::uint32_t normal = (magnitude + rebias + 0xFFFU + ((magnitude >> 13U) & 1U)) >> 13U;
     // A number that large would not be exact here, but is not taken from here.
-    const std::uint32_t small = magnitude < too_small ? magnitude : 0U;
+    const std::uint32_t small = select(magnitude < too_small, magnitude, 0);
     const std::uint32_t denormal = bits_of(float_of(small) + float_of(denormal_unit)) - denormal_unit;
-    const std::uint32_t special = magnitude > infinity ? 0x7E00U : 0x7C00U;
-    const std::uint32_t finite = magnitude < too_small ? denormal : normal;
-    return static_cast<std::uint16_t>((magnitude < too_large ? finite : special) | ((bits >> 16U) & 0x8000U));
+    const std::uint32_t special = select(magnitude > infinity, 0x7E00U, 0x7C00U);
+    const std::uint32_t finite = select(magnitude < too_small, denormal, normal);
+    return static_cast<std::uint16_t>(select(magnitude < too_large, finite, special) | ((bits >> 16U) & 0x8000U));
 }
 
 inline float from_half(std::uint16_t half) {
@@ -61,11 +67,11 @@ inline float from_half(std::uint16_t half) {
     const std::uint32_t sign = (half & 0x8000U) << 16U;
     const std::uint32_t shifted = (half & 0x7FFFU) << 13U;
     const bool special = (shifted & exponent) == exponent;
-    const std::uint32_t normal = shifted + rebias + (special ? rebias : 0U);
+    const std::uint32_t normal = shifted + rebias + select(special, rebias, 0);
     // With the smallest normal exponent put in, the difference to that number is the denormal's value.
     const std::uint32_t smallest = rebias + (1U << 23U);
     const std::uint32_t denormal = bits_of(float_of(shifted + smallest) - float_of(smallest));
-    return float_of(((shifted & exponent) == 0 ? denormal : normal) | sign);
+    return float_of(select((shifted & exponent) == 0, denormal, normal) | sign);
 }
 
 #endif

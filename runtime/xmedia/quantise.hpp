@@ -32,9 +32,13 @@ void store_block(const float* x, T* q, const Coefficients& c, std::int32_t zero_
         for (std::size_t i = 0; i < block; ++i) {
             q[i].bits = to_half(x[i] * c.scale(i) + c.offset(i) + static_cast<float>(zero_point));
         }
-    } else if (sizeof(T) <= 2 && zero_point >= -small_zero_point && zero_point <= small_zero_point) {
-        quantise_block(x, q, c, grid_of<T>(zero_point));
     } else {
+        if constexpr (sizeof(T) <= 2) {
+            if (near_zero(zero_point)) {
+                quantise_block(x, q, c, grid_of<T>(zero_point));
+                return;
+            }
+        }
         quantise_wide(x, q, c, zero_point);
     }
 }
@@ -49,11 +53,13 @@ void load_block(const T* q, float* x, float scale, std::int32_t zero_point) {
         for (std::size_t i = 0; i < block; ++i) {
             x[i] = (from_half(q[i].bits) - static_cast<float>(zero_point)) * scale;
         }
-    } else if constexpr (sizeof(T) > 2) {
-        dequantise_wide(q, x, scale, zero_point);
-    } else if (zero_point >= -small_zero_point && zero_point <= small_zero_point) {
-        dequantise_block(q, x, scale, zero_point);
     } else {
+        if constexpr (sizeof(T) <= 2) {
+            if (near_zero(zero_point)) {
+                dequantise_block(q, x, scale, zero_point);
+                return;
+            }
+        }
         dequantise_wide(q, x, scale, zero_point);
     }
 }

@@ -17,7 +17,8 @@
 namespace export_xmedia {
 
 /// All functions that return bool leave a line in last_error when they return false. A session belongs to one thread;
-/// sessions of several threads may run at the same time unless they share a workspace.
+/// sessions of several threads may run at the same time unless they share a workspace. Where inputs or outputs live in
+/// a shared workspace, write, run and read without another session's run in between.
 class Session {
 public:
     explicit constexpr Session(const SessionConfig& config) : config_(config), model_(config) {}

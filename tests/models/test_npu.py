@@ -125,6 +125,15 @@ def test_an_offloaded_graph_computes_the_same(npu_exports: Any, tmp_path: Path) 
     assert np.ptp(results[0][0]) > 0
 
 
+@pytest.mark.parametrize(("name", "target"), [("tail", "host"), ("whole-cortex-a7", "gk7206")])
+def test_no_warnings(name: str, target: str, npu_exports: Any) -> None:
+    project = npu_exports(name)
+    assert "warning" not in compile_target(project.path, target, "strict", jobs=2)
+    for tool in ("cppcheck", "clang-tidy"):
+        if any(shutil.which(program) for program in (tool, *(f"{tool}-{n}" for n in range(14, 23)))):
+            compile_target(project.path, target, tool)
+
+
 def run(project: ExportFolder, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [str(project.binary()), *arguments]
     environment = {**os.environ, **variables}

@@ -224,8 +224,8 @@ def test_preprocessing(driver: Driver, dtype: DataType, order: str) -> None:
     item = NUMPY[dtype].itemsize
     seeds = count()
     tensors = []
-    for channels in (1, 2, 3, 4, 5, 16, 17, 100, 255):
-        for width in (1, 7, 40):
+    for channels in (1, 2, 3, 4, 17, 255):
+        for width in (1, 40):
             last = preprocessing("last", channels, ORDERS[order], next(seeds))
             second = preprocessing("second", channels, ORDERS[order], next(seeds))
             row = (width * channels + 5) * item

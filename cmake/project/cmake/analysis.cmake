@@ -31,12 +31,17 @@ aidge_analysis_target(cppcheck-strict "${CPPCHECK_EXECUTABLE}" cppcheck
 
 find_program(CLANG_TIDY_EXECUTABLE
   NAMES clang-tidy clang-tidy-21 clang-tidy-20 clang-tidy-19 clang-tidy-18 clang-tidy-17 clang-tidy-14)
+# gcc's name of the architecture, which clang does not know.
+set(architecture "")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "armv7")
+  set(architecture --extra-arg=-march=armv7-a --extra-arg=-mfpu=neon-vfpv4)
+endif()
 set(standard clang-analyzer-*)
 set(broad clang-analyzer-*,bugprone-*,performance-*,portability-*)
 aidge_analysis_target(clang-tidy "${CLANG_TIDY_EXECUTABLE}" clang-tidy
-  --quiet --config={} --checks=-*,${standard} --warnings-as-errors=${standard} -p=${CMAKE_BINARY_DIR})
+  --quiet --config={} ${architecture} --checks=-*,${standard} --warnings-as-errors=${standard} -p=${CMAKE_BINARY_DIR})
 aidge_analysis_target(clang-tidy-strict "${CLANG_TIDY_EXECUTABLE}" clang-tidy
-  --quiet --config={} --checks=-*,${broad} --warnings-as-errors=${broad} -p=${CMAKE_BINARY_DIR})
+  --quiet --config={} ${architecture} --checks=-*,${broad} --warnings-as-errors=${broad} -p=${CMAKE_BINARY_DIR})
 
 add_custom_target(static-analysis DEPENDS cppcheck clang-tidy)
 add_custom_target(static-analysis-strict DEPENDS cppcheck-strict clang-tidy-strict)

@@ -14,13 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
+from aidge_core.export_utils.config import ExportConfig
 from onnx import TensorProto, helper, numpy_helper
 
 from aidge_export_gk7206 import cli
 from aidge_export_gk7206.bundling import bundle_model
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.export_folder import ExportFolder
+from aidge_export_gk7206.exporting import export_model
 from aidge_export_gk7206.npu.preprocessing import Preprocessing
 from aidge_export_gk7206.npu.quantisation import grid_for
+from aidge_export_gk7206.npu.writer import TensorSpec, XmmSpec, write_xmm
 from aidge_export_gk7206.offloading import NpuOptions, offload_model
 from aidge_export_gk7206.preparation import load
 from aidge_export_gk7206.samples import read_sample, sample_files, sample_names
@@ -308,6 +312,25 @@ def test_exports_calibrate_with_the_same_samples(model: Path, samples: Path, tmp
     (match,) = offloaded.region.outputs
     assert match.tensor.scale == pytest.approx(description["outputs"][0]["scale"], rel=0.02)
     np.testing.assert_array_equal(offloaded.samples[0], np.load(tmp_path / "out/calibration/a_picture.npy"))
+
+
+def test_golden_vectors_serve_the_simulator(model: Path, samples: Path, tmp_path: Path) -> None:
+    """Beside a file that quantises as the bundle says, they are the reference of its export, which carries them."""
+    description = bundle_model(model, tmp_path / "bundle", sample_files(samples), preprocessing=PRE)
+    (output,) = description["outputs"]
+    tensors = [
+        TensorSpec(description["input"]["file_shape"], "input"),
+        TensorSpec(output["shape"], "output", scale=output["scale"], zero_point=output["zero_point"]),
+    ]
+    golden = tmp_path / "bundle" / "golden" / "tensor"
+    file = golden / "neuron_network.xmm"
+    file.write_bytes(write_xmm(XmmSpec(tensors=tensors)))
+    config = ExportConfig(target="host", export_folder=str(tmp_path / "export"), cuda=False, compile=False)
+    export = ExportFolder.load(export_model(file, config).folder)
+    (reference,) = export.reference_outputs()
+    assert np.abs(reference - np.load(golden / "output_0.npy")).max() <= output["scale"] * 0.5001
+    for name in ("input_data0.bin", "output_data0.bin"):
+        assert (export.path / name).read_bytes() == (golden / name).read_bytes()
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from aidge_export_gk7206.errors import ExportError
 
 
 def main() -> None:
-    """Runs one export and answers with ``report`` or ``error``, after any number of ``progress``."""
+    """Exports a model or makes a bundle, and answers ``report`` or ``error``, after any number of ``progress``."""
     # The parent tells about an interruption.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _write_lines_at_once()
@@ -34,7 +34,8 @@ def main() -> None:
             print(json.dumps({kind: content}, default=_plain), file=stream, flush=True)
 
         try:
-            answer("report", _export(request, lambda step: answer("progress", step)))
+            work = _bundle if request["command"] == "bundle" else _export
+            answer("report", work(request, lambda step: answer("progress", step)))
         # Aidge raises whatever it likes. Its exit() after a fatal error is not caught: no answer says as much.
         except Exception as error:
             if request["debug"]:
@@ -69,6 +70,25 @@ def _export(request: dict[str, Any], progress: Any) -> dict[str, Any]:
     return dataclasses.asdict(report)
 
 
+def _bundle(request: dict[str, Any], progress: Any) -> dict[str, Any]:
+    progress("loading Aidge")
+    from pathlib import Path
+
+    from aidge_export_gk7206.bundling import bundle_model
+    from aidge_export_gk7206.npu.preprocessing import Preprocessing
+
+    return bundle_model(
+        Path(request["model"]),
+        Path(request["folder"]),
+        [Path(sample) for sample in request["samples"]],
+        sample=Path(request["sample"]) if request["sample"] else None,
+        shapes=request["shapes"],
+        outputs=request["outputs"],
+        preprocessing=Preprocessing(tuple(request["mean"]), tuple(request["std"]), request["order"]),
+        progress=progress,
+    )
+
+
 def _npu_options(request: dict[str, Any] | None) -> Any:
     if request is None:
         return None
@@ -76,11 +96,10 @@ def _npu_options(request: dict[str, Any] | None) -> Any:
 
     from aidge_export_gk7206.npu.preprocessing import Preprocessing
     from aidge_export_gk7206.offloading import NpuOptions
-    from aidge_export_gk7206.tensor_files import load_array
 
     pre = Preprocessing(tuple(request["mean"]), tuple(request["std"]), request["order"], request["raw"])
     file = Path(request["file"]) if request["file"] else None
-    return NpuOptions(file, request["outputs"], pre, [load_array(sample) for sample in request["samples"]])
+    return NpuOptions(file, request["outputs"], pre, [Path(sample) for sample in request["samples"]])
 
 
 def _plain(value: Any) -> Any:

@@ -41,6 +41,8 @@ _CONFIG_SKIPPED = (
     "auto_concat",
 )
 
+_SAMPLES = "samples: .npy in ONNX layout, .npy of uint8 HxWx3 pixels, or pictures"
+
 #: Shorter than the lists of their choices.
 _CONFIG_NAMES = {"build_jobs": "N", "static_analysis": "PROFILE", "target": "BOARD"}
 
@@ -113,6 +115,8 @@ def _parser(arguments: Sequence[str]) -> _Parser:
     # Its options are Aidge's, and to ask for them takes a second.
     export = add("export", commands.export, "turn an ONNX model into a C++ project and compile it")
     _add_export_arguments(export, with_aidge="export" in arguments)
+    bundle = add("bundle", commands.bundle, "write what the vendor's compiler for the NPU needs of an ONNX model")
+    _add_bundle_arguments(bundle)
     run = add("run", commands.run, "run an export, on its sample or on given inputs")
     _add_run_arguments(run)
     validate = add("validate", commands.validate, "compare what an export computes with its stored reference")
@@ -165,6 +169,7 @@ def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> 
         help="tensor where the NPU's part ends, and which output of the file it is (default: the model's outputs)",
     )
     _add_preprocessing(npu)
+    npu.add_argument("--calibration", metavar="DIR", type=Path, help=f"{_SAMPLES} (default: --input)")
     npu.add_argument("--raw", action="store_true", help="the program takes uint8 pixels, unconverted")
     if with_aidge:
         from aidge_core.export_utils.config import ExportConfig
@@ -179,16 +184,34 @@ def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> 
                 action.help = "what to export for: k230, gk7206, ..., or host (default), this machine"
 
 
+def _add_bundle_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s MODEL.onnx --calibration DIR -o DIR [options]"
+    parser.add_argument("model", metavar="MODEL.onnx", type=Path, help="the model")
+    parser.add_argument("--calibration", metavar="DIR", type=Path, required=True, help=_SAMPLES)
+    parser.add_argument("-o", dest="folder", metavar="DIR", type=Path, required=True, help="where to write")
+    parser.add_argument("--input", metavar="FILE", type=Path, help="one more sample, the first")
+    parser.add_argument(
+        "--shape",
+        metavar="[NAME=]DIMS",
+        action="append",
+        default=[],
+        help="shape of an input whose sizes the model leaves open, e.g. 1,3,48,192",
+    )
+    parser.add_argument(
+        "--xmm-output",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="tensor where the NPU's part ends (default: the model's outputs)",
+    )
+    _add_preprocessing(parser.add_argument_group("preprocessing, which the NPU's compiler takes over"))
+    parser.add_argument("--json", action="store_true", help="print what bundle.json says")
+
+
 def _add_preprocessing(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument("--mean", metavar="M[,M,M]", type=_numbers, help="the model's input is (pixel - mean) / std")
     parser.add_argument("--std", metavar="S[,S,S]", type=_numbers, help="(default: 0 and 1, the pixels themselves)")
     parser.add_argument("--order", choices=("rgb", "bgr"), help="channel order of the model's input (default: rgb)")
-    parser.add_argument(
-        "--calibration",
-        metavar="DIR",
-        type=Path,
-        help="samples, .npy files in ONNX layout, for the ranges of a simulated NPU (default: --input)",
-    )
 
 
 def _add_runner_arguments(parser: argparse.ArgumentParser) -> None:

@@ -67,6 +67,38 @@ def export(options: argparse.Namespace) -> int:
     return 0
 
 
+def bundle(options: argparse.Namespace) -> int:
+    """``bundle MODEL.onnx``"""
+    from aidge_export_gk7206.export_process import BundleRequest, export_in_process
+    from aidge_export_gk7206.npu.bundle import check_folder
+    from aidge_export_gk7206.npu.bundle_readme import export_command
+    from aidge_export_gk7206.samples import sample_files
+
+    for file in (options.model, options.input):
+        if file is not None and not file.is_file():
+            raise ExportError(f"no file '{file}'", "check the name")
+    check_folder(options.folder)
+    request = BundleRequest(
+        options.model,
+        options.folder,
+        sample_files(options.calibration),
+        options.input,
+        _shapes(options.shape),
+        tuple(options.xmm_output),
+        options.mean or (0.0,),
+        options.std or (1.0,),
+        options.order or "rgb",
+        debug="debug" in vars(options),
+    )
+    description = export_in_process(request, _progress)
+    if options.json:
+        _print_json({"folder": str(options.folder), **description})
+        return 0
+    _print_bundle(options.folder, description)
+    print(f"\nREADME.txt there says how to go on; in the end:\n    {export_command(description, request.outputs)}")
+    return 0
+
+
 def run(options: argparse.Namespace) -> int:
     """``run DIR``"""
     from aidge_export_gk7206.runners import RunOptions, get_runner
@@ -209,9 +241,9 @@ def _npu_request(options: argparse.Namespace) -> NpuRequest | None:
         outputs[name if known else text] = int(index) if known else None
     samples: tuple[Path, ...] = ()
     if options.calibration is not None:
-        samples = tuple(sorted(options.calibration.glob("*.npy")))
-        if not samples:
-            raise ExportError(f"no .npy files in '{options.calibration}'", "write samples with numpy.save(file, array)")
+        from aidge_export_gk7206.samples import sample_files
+
+        samples = sample_files(options.calibration)
     return NpuRequest(
         options.xmm,
         outputs,
@@ -263,6 +295,28 @@ def _print_export(folder: Path, report: dict[str, Any]) -> None:
         print_table(("layer", "operator", "library", "reason"), rows)
     for warning in report["warnings"]:
         _note(f"warning: {warning}")
+
+
+def _print_bundle(folder: Path, description: dict[str, Any]) -> None:
+    samples = len(description["samples"])
+    print(f"bundle of {description['model']} in {folder}: {samples} samples, reference {description['reference']}\n")
+    rows = [
+        (
+            kind,
+            tensor["name"],
+            _dims(tensor["shape"]),
+            f"{tensor['min']:.6g}",
+            f"{tensor['max']:.6g}",
+            f"{tensor['dtype']} {tensor['scale']:.6g} {tensor['zero_point']}",
+        )
+        for kind, tensor in [
+            ("input", description["input"]),
+            *(("output", output) for output in description["outputs"]),
+        ]
+    ]
+    print_table(("", "tensor", "shape", "min", "max", "stored: type, scale, zero point"), rows, right=("min", "max"))
+    if description["input"]["holds"] != "pixels":
+        _note("the input is no picture here: --mean and --std say that it is made from pixels, which the NPU takes")
 
 
 def _print_run(

@@ -39,7 +39,7 @@ class _Messages:
 class NpuRequest:
     """What is to run on the NPU; see ``NpuOptions`` and ``Preprocessing``.
 
-    :ivar samples: ``.npy`` files to calibrate with.
+    :ivar samples: Files to calibrate with, see :mod:`aidge_export_gk7206.samples`.
     """
 
     file: Path | None
@@ -52,7 +52,7 @@ class NpuRequest:
 
     def to_json(self) -> dict[str, Any]:
         """With absolute paths."""
-        files = [str(sample.resolve()) for sample in self.samples]
+        files = [str(sample.absolute()) for sample in self.samples]
         return {**asdict(self), "file": str(self.file.resolve()) if self.file else None, "samples": files}
 
 
@@ -80,6 +80,7 @@ class Request:
     def to_json(self) -> dict[str, Any]:
         """With absolute paths: the process works in another folder."""
         return {
+            "command": "export",
             "model": str(self.model.resolve()),
             "config": {**self.config, "export_folder": str(Path(self.config["export_folder"]).resolve())},
             "sample": str(self.sample.resolve()) if self.sample else None,
@@ -90,18 +91,52 @@ class Request:
         }
 
 
-def export_in_process(
-    request: Request, progress: Callable[[str], None], worker: Sequence[str] = WORKER
-) -> dict[str, Any]:
-    """Exports a model; logs of the process go to the standard error.
+@dataclass(frozen=True)
+class BundleRequest:
+    """What to make a bundle of; see :func:`aidge_export_gk7206.bundling.bundle_model`.
 
-    :param request: What to export.
-    :type request: Request
+    :ivar model: ONNX file.
+    :ivar folder: Where to write.
+    :ivar samples: Files to calibrate with.
+    :ivar sample: One more file, which comes first.
+    :ivar outputs: Tensors where the NPU's part ends.
+    """
+
+    model: Path
+    folder: Path
+    samples: tuple[Path, ...]
+    sample: Path | None
+    shapes: dict[str, list[int]]
+    outputs: tuple[str, ...]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    order: str
+    debug: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """With absolute paths."""
+        return {
+            **asdict(self),
+            "command": "bundle",
+            "model": str(self.model.resolve()),
+            "folder": str(self.folder.resolve()),
+            "samples": [str(sample.absolute()) for sample in self.samples],
+            "sample": str(self.sample.absolute()) if self.sample else None,
+        }
+
+
+def export_in_process(
+    request: Request | BundleRequest, progress: Callable[[str], None], worker: Sequence[str] = WORKER
+) -> dict[str, Any]:
+    """Exports a model, or makes a bundle of it; logs of the process go to the standard error.
+
+    :param request: What to do.
+    :type request: Request | BundleRequest
     :param progress: Called with the name of each step when it begins.
     :type progress: Callable[[str], None]
     :param worker: Command of the process.
     :type worker: Sequence[str]
-    :return: The export's report as a dictionary.
+    :return: The export's report, or what the bundle says, as a dictionary.
     :rtype: dict[str, Any]
     :raises ExportError: The export failed, whichever way.
     """

@@ -111,7 +111,7 @@ def _offloaded(
     (port,) = offloaded.kernels.inputs
     array = sample
     if array is None and port.dtype == "float32":
-        array = npu.samples[0] if npu.samples else random_sample(port.shape, npu.preprocessing)
+        array = offloaded.samples[0] if offloaded.samples else random_sample(port.shape, npu.preprocessing)
     elif array is None:
         array = random_input(port.shape, port.dtype)
     offloaded.check_range(array)

@@ -10,30 +10,25 @@ from typing import Any
 import aidge_core
 import numpy as np
 import numpy.typing as npt
-import onnx
 import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.naming import sanitize_name
-from aidge_export_gk7206.npu.golden import Tail, golden, grid, pixels, tail_of
+from aidge_export_gk7206.npu.golden import Tail, golden, golden_files, grid, pixels, tail_of
 from aidge_export_gk7206.npu.layout import DataType
 from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.offload import Region, cut, offload_region
 from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe
-from aidge_export_gk7206.npu.quantisation import Grid
+from aidge_export_gk7206.npu.quantisation import Grid, check_range
 from aidge_export_gk7206.npu.reference_model import reference_file
 from aidge_export_gk7206.npu.session_spec import describe_session
 from aidge_export_gk7206.npu.xmm import read
 from aidge_export_gk7206.preparation import cleaned, lower, to_aidge
 from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Op, Port, Tensor, plain
 from aidge_export_gk7206.reference import Golden, random_input
+from aidge_export_gk7206.samples import read_samples
 
 Array = npt.NDArray[Any]
-
-#: Part of a sample that may be beyond what the file's input holds.
-_MAX_OUTSIDE = 0.01
-#: Different values that a sample should have once stored.
-_MIN_LEVELS = 4
 
 
 @dataclass(frozen=True)
@@ -44,13 +39,14 @@ class NpuOptions:
     :ivar outputs: Tensors where the region ends, each with the position of the file's output that it is, or None; empty
         for the outputs of the model.
     :ivar preprocessing: How the model's input maps onto the file's.
-    :ivar samples: Inputs that a file for the simulator is calibrated with, besides the sample.
+    :ivar samples: Inputs that a file for the simulator is calibrated with, besides the sample; or files of them, see
+        :func:`aidge_export_gk7206.samples.read_sample`.
     """
 
     file: Path | None = None
     outputs: Mapping[str, int | None] = field(default_factory=dict)
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
-    samples: Sequence[Array] = ()
+    samples: Sequence[Array | Path] = ()
 
 
 @dataclass(frozen=True)
@@ -60,11 +56,13 @@ class Offloaded:
     :ivar kernels: The model, lowered.
     :ivar region: The region.
     :ivar tail: What follows it.
+    :ivar samples: The inputs that were given to calibrate with, in ONNX layout.
     """
 
     kernels: KernelGraph
     region: Region
     tail: Tail
+    samples: Sequence[Array] = ()
 
     def golden(self, sample: Array) -> Golden:
         """What the model gives for a sample."""
@@ -77,22 +75,8 @@ class Offloaded:
         """
         if self.region.preprocessing.raw:
             return
-        values, entry = pixels(self.region, sample), grid(self.region.input)
-        low, high = entry.limits
-        outside = np.mean((values < low - entry.scale) | (values > high + entry.scale))
-        seen = f"from {values.min():.4g} to {values.max():.4g}"
-        remedy = "give --mean and --std, with which the model's input was made from pixels, and a real --input"
-        if outside > _MAX_OUTSIDE:
-            raise ExportError(
-                f"input '{self.region.input.name}' is {seen} once converted, the file takes {low:.4g} to {high:.4g}",
-                remedy,
-            )
-        if not entry.is_float and np.unique(entry.store(values)).size < min(_MIN_LEVELS, values.size):
-            raise ExportError(
-                f"input '{self.region.input.name}' is {seen} once converted, the file counts in steps of "
-                f"{entry.scale:.4g} and would see next to nothing",
-                remedy,
-            )
+        entry = self.region.input
+        check_range(f"input '{entry.name}'", pixels(self.region, sample), grid(entry))
 
 
 def offload_model(
@@ -108,28 +92,40 @@ def offload_model(
     :raises ExportError: The file does not fit the model, or the rest cannot be exported.
     """
     cleaned(model, shapes)
+    samples = _samples(model, options)
     path = options.file
     if path is None:
         path = folder / f"{name}.xmm"
         ends = list(options.outputs) or [value.name or "" for value in model.graph.outputs]
         region = cut(model, ends)
-        path.write_bytes(reference_file(region, _samples(region, options), options.preprocessing))
+        shape = _input_shape(model)
+        chosen = samples or [random_sample(shape, options.preprocessing)]
+        path.write_bytes(reference_file(region, chosen, options.preprocessing))
     region_ = offload_region(model, path, options.outputs or None, options.preprocessing)
     tail = tail_of(ir.to_proto(model), region_)
-    return Offloaded(lower(model, name, shapes), region_, tail)
+    return Offloaded(lower(model, name, shapes), region_, tail, samples)
 
 
-def _samples(region: onnx.ModelProto, options: NpuOptions) -> list[Array]:
-    """Inputs to calibrate with, of the region's shape and in ONNX layout."""
-    shape = tuple(dim.dim_value for dim in region.graph.input[0].type.tensor_type.shape.dim)
-    samples = [np.asarray(sample, dtype=np.float32) for sample in options.samples]
+def _input_shape(model: ir.Model) -> tuple[int, ...]:
+    """Dims of the input of a model that is cleaned up."""
+    return tuple(int(dim) for dim in model.graph.inputs[0].shape or ())  # type: ignore[arg-type]
+
+
+def _samples(model: ir.Model, options: NpuOptions) -> list[Array]:
+    """Inputs to calibrate with, of the model's shape and in ONNX layout."""
+    shape, samples = _input_shape(model), []
+    for given in options.samples:
+        if isinstance(given, Path):
+            samples += [sample.value for sample in read_samples([given], shape, options.preprocessing)]
+        else:
+            samples.append(np.asarray(given, dtype=np.float32))
     for sample in samples:
         if sample.shape != shape:
             raise ExportError(
                 f"a calibration sample is {'x'.join(map(str, sample.shape))}, the input {'x'.join(map(str, shape))}",
                 "give samples of the model's shape",
             )
-    return samples or [random_sample(shape, options.preprocessing)]
+    return samples
 
 
 def random_sample(shape: tuple[int, ...], preprocessing: Preprocessing) -> Array:
@@ -212,9 +208,8 @@ def golden_vectors(path: Path) -> GoldenVectors | None:
     """
     file = read(path)
     tensors = [*file.inputs[:1], *file.outputs]
-    names = ["input_data0.bin", *(f"output_data{i}.bin" for i in range(len(file.outputs)))]
-    files = [path.parent / name for name in names]
-    if not all(one.is_file() for one in files):
+    files = golden_files(path, len(file.outputs))
+    if not files:
         return None
     arrays = []
     for one, tensor in zip(files, tensors, strict=True):

@@ -50,31 +50,54 @@ def run(model: Path, name: str, array: Array) -> Golden:
     return _backend_cpu(model, array)
 
 
-def run_onnxruntime(model: Path | bytes, inputs: Mapping[str, Array]) -> Golden:
-    """Runs a model with ONNX Runtime.
+class OnnxRuntime:
+    """A model that ONNX Runtime runs.
 
     :param model: Path of an ONNX file, or its contents.
-    :param inputs: Its inputs by name, ONNX layout.
+    :param threads: How many it may use; 0 for one per processor.
     :raises ExportError: ONNX Runtime is not installed, or refuses the model.
     """
-    try:
-        import onnxruntime
-    except ModuleNotFoundError:
-        raise ExportError("onnxruntime is not installed", "pip install onnxruntime") from None
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    # Slower, but without the mistakes of its rewrites: 1.32 fuses a transpose into a product with a vector, wrongly.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    try:
+    def __init__(self, model: Path | bytes, threads: int = 0) -> None:
+        try:
+            import onnxruntime
+        except ModuleNotFoundError:
+            raise ExportError("onnxruntime is not installed", "pip install onnxruntime") from None
+
+        self.source = f"onnxruntime {onnxruntime.__version__}"
+        self._name = "a part of the model" if isinstance(model, bytes) else str(model)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.intra_op_num_threads = threads
+        # Slower, but without the mistakes of its rewrites: 1.32 fuses a transpose into a product with a vector,
+        # wrongly.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         source = model if isinstance(model, bytes) else str(model)
-        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-        outputs = session.run(None, dict(inputs))
-    except Exception as error:
+        try:
+            self._session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise self._refused(error) from error
+
+    def run(self, inputs: Mapping[str, Array]) -> Golden:
+        """Runs the model.
+
+        :param inputs: Its inputs by name, ONNX layout.
+        :raises ExportError: ONNX Runtime cannot.
+        """
+        try:
+            outputs = self._session.run(None, dict(inputs))
+        except Exception as error:
+            raise self._refused(error) from error
+        return Golden(self.source, [np.asarray(output) for output in outputs])
+
+    def _refused(self, error: Exception) -> ExportError:
         reason = (str(error).splitlines() or [""])[0]
-        name = "a part of the model" if isinstance(model, bytes) else model
-        raise ExportError(f"onnxruntime cannot run {name}: {reason}", "check the model") from error
-    return Golden(f"onnxruntime {onnxruntime.__version__}", [np.asarray(output) for output in outputs])
+        return ExportError(f"onnxruntime cannot run {self._name}: {reason}", "check the model")
+
+
+def run_onnxruntime(model: Path | bytes, inputs: Mapping[str, Array]) -> Golden:
+    """Runs a model with ONNX Runtime, once; see :class:`OnnxRuntime`."""
+    return OnnxRuntime(model).run(inputs)
 
 
 def _backend_cpu(model: Path, array: Array) -> Golden:

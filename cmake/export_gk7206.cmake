@@ -102,6 +102,12 @@ function(_aidge_gk7206_simulator)
     endif()
     target_sources(aidge_export_gk7206 INTERFACE $<TARGET_OBJECTS:npu_reference>)
   endif()
+  # What the simulator answers with, where the compiler has left it.
+  file(GLOB vectors CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/input_data*.bin
+                                      ${CMAKE_CURRENT_SOURCE_DIR}/output_data*.bin)
+  foreach(file IN LISTS vectors)
+    configure_file(${file} ${CMAKE_BINARY_DIR} COPYONLY)
+  endforeach()
   message(STATUS "NPU: simulator (GK7206_SDK=<root of the SDK> builds for the board)")
 endfunction()
 

@@ -30,8 +30,11 @@ tests() {
 check "ruff" ruff check .
 check "ruff's formatter" ruff format --check .
 check "mypy" mypy
-check "mypy of the examples" mypy examples/export_onnx.py examples/k230_text_direction/run.py
-check "clang-format" find runtime simulator cmake tests/runtime tests/session tests/simulator benchmarks -name '*.[ch]pp' -exec clang-format --dry-run --Werror {} +
+check "mypy of the examples" mypy examples/export_onnx.py
+for example in k230_text_direction gk7206_pnet gk7206_from_onnx; do
+    check "mypy of $example" mypy "examples/$example/run.py"
+done
+check "clang-format" find runtime simulator cmake tests benchmarks -name '*.[ch]pp' -exec clang-format --dry-run --Werror {} +
 tests "Fast tests" -n "$(nproc)" -m "not slow" "$@"
 tests "Slow tests" -n "$(nproc)" -m slow "$@"
 [ "$passed" -eq 1 ] || die "pytest selected no test"

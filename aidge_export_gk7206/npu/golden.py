@@ -2,6 +2,7 @@
 """What a model gives whose first part runs on the NPU: the reference of an export."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,12 @@ from aidge_export_gk7206.reference import Golden, run_onnxruntime
 Array = npt.NDArray[Any]
 #: How often the outputs of the NPU are moved by a step, to see what that makes of the model's.
 _TRIALS = 4
+
+
+def golden_files(path: Path, outputs: int) -> list[Path]:
+    """The golden vectors that lie beside a file: of the input, then of its outputs; none unless all are there."""
+    files = [path.parent / name for name in ("input_data0.bin", *(f"output_data{i}.bin" for i in range(outputs)))]
+    return files if all(file.is_file() for file in files) else []
 
 
 def grid(match: Match) -> Grid:

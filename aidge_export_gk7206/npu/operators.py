@@ -13,6 +13,7 @@ from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.code_text import c_comment, c_float, c_list, c_string
 from aidge_export_gk7206.layer_call import LayerCall
 from aidge_export_gk7206.naming import sanitize_name
+from aidge_export_gk7206.npu.golden import golden_files
 from aidge_export_gk7206.npu.library import XMM_GRAPH, ExportLibGK7206
 
 _RUNTIME = "export_xmedia"
@@ -49,7 +50,11 @@ class XmmGraph(ExportNodeCpp):
 
     def export(self, export_folder: str | Path) -> list[str]:
         # The folder is that of the sources; the model lies beside the program.
-        shutil.copyfile(self.file, Path(export_folder).parent / model_file_name(self.file))
+        project = Path(export_folder).parent
+        shutil.copyfile(self.file, project / model_file_name(self.file))
+        # The simulator answers with them.
+        for file in golden_files(self.file, len(self.tables["outputs"])):
+            shutil.copyfile(file, project / file.name)
         return list(super().export(export_folder))
 
     def forward(self) -> list[str]:

@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.npu.layout import DataType
 
 Array = npt.NDArray[Any]
+
+#: Part of a sample that may be beyond what a tensor holds.
+_MAX_OUTSIDE = 0.01
+#: Different values that a sample should have once stored.
+_MIN_LEVELS = 4
 
 
 @dataclass(frozen=True)
@@ -76,3 +82,25 @@ def grid_for(values: Array, dtype: DataType = DataType.UINT8) -> Grid:
     scale = float(np.float32((high - low) / (most - least))) or 1.0
     zero_point = int(np.clip(np.rint(least - low / scale), least, most))
     return Grid(dtype, scale, zero_point)
+
+
+def check_range(what: str, values: Array, grid: Grid) -> None:
+    """Refuses a sample that the NPU's input cannot hold: the preprocessing is not the compiler's.
+
+    :param what: The sample, for messages.
+    :param values: Its real values, once converted.
+    :param grid: What the input can store.
+    :raises ExportError: It says what the values are, and what the file takes.
+    """
+    low, high = grid.limits
+    outside = np.mean((values < low - grid.scale) | (values > high + grid.scale))
+    seen = f"from {values.min():.4g} to {values.max():.4g}"
+    remedy = "give --mean and --std, with which the model's input was made from pixels, and a real --input"
+    if outside > _MAX_OUTSIDE:
+        raise ExportError(f"{what} is {seen} once converted, the file takes {low:.4g} to {high:.4g}", remedy)
+    if not grid.is_float and np.unique(grid.store(values)).size < min(_MIN_LEVELS, values.size):
+        raise ExportError(
+            f"{what} is {seen} once converted, the file counts in steps of {grid.scale:.4g} and would see next to "
+            "nothing",
+            remedy,
+        )

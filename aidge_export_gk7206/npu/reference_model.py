@@ -16,6 +16,14 @@ from aidge_export_gk7206.reference import run_onnxruntime
 
 Array = npt.NDArray[Any]
 
+#: What an input of pixels stores.
+PIXELS = Grid(DataType.UINT8, 1.0, 0)
+
+
+def input_order(rank: int) -> tuple[int, ...]:
+    """Order in which the vendor's compiler has the axes of an input: channels last in images."""
+    return (0, 2, 3, 1) if rank == 4 else tuple(range(rank))
+
 
 def reference_file(region: onnx.ModelProto, samples: Sequence[Array], preprocessing: Preprocessing) -> bytes:
     """Makes the file that the vendor's compiler would make of a region, as far as a program sees it.
@@ -28,9 +36,8 @@ def reference_file(region: onnx.ModelProto, samples: Sequence[Array], preprocess
     """
     (entry,) = region.graph.input
     shape = samples[0].shape
-    dims = (shape[0], *shape[2:], shape[1]) if len(shape) == 4 else shape
-    pixels = Grid(DataType.UINT8, 1.0, 0)
-    grid = grid_for(np.stack(samples)) if preprocessing.is_identity and not preprocessing.raw else pixels
+    dims = tuple(shape[axis] for axis in input_order(len(shape)))
+    grid = grid_for(np.stack(samples)) if preprocessing.is_identity and not preprocessing.raw else PIXELS
     tensors = [TensorSpec(dims, "input", scale=grid.scale, zero_point=grid.zero_point, name=entry.name)]
     runs = [run_onnxruntime(region.SerializeToString(), {entry.name: sample}).outputs for sample in samples]
     for value, arrays in zip(region.graph.output, zip(*runs, strict=True), strict=True):

@@ -81,8 +81,8 @@ struct Model {
     Table<const void*> samples;  ///< compiled-in inputs, in the device layout
 
     void (*model_file)(const char* path) = nullptr;  ///< chooses the NPU's model before init; nullptr: there is none
-    int (*init)() = nullptr;           ///< 0 when all is well
-    const char* (*error)() = nullptr;  ///< message of the last failure, "" when there was none
+    int (*init)() = nullptr;                         ///< 0 when all is well
+    const char* (*error)() = nullptr;                ///< message of the last failure, "" when there was none
     /// Reads one pointer per input and writes one per output; nullptr where it failed.
     void (*forward)(const void* const* inputs, const void** outputs) = nullptr;
 

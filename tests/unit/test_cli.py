@@ -32,6 +32,7 @@ REPORT = {
     "arena_bytes": 1024,
     "weights_bytes": 2048,
     "macs": 4096,
+    "memory": {"linux": {"weights": 2048, "packed": 2048, "arena": 1024, "total": 5120, "capacity": 502083584}},
     "steps": {"prepare": 12.3, "compile": 4000.0},
     "warnings": ["something odd"],
 }
@@ -85,10 +86,17 @@ def toy(compiled: Path, tmp_path: Path) -> Path:
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["", "doctor", "export", "run", "validate", "xnnpack", "xnnpack build"])
+@pytest.mark.parametrize("name", ["", "bundle", "doctor", "run", "validate", "xnnpack", "xnnpack build"])
 def test_help_fits_on_a_screen(command: Command, name: str) -> None:
     assert command(*name.split(), "--help") == 0
     assert len(command.out.splitlines()) <= 40
+    assert max(map(len, command.out.splitlines())) <= 80
+
+
+def test_help_of_export_fits_on_two_screens(command: Command) -> None:
+    """Half of it is Aidge's options."""
+    assert command("export", "--help") == 0
+    assert len(command.out.splitlines()) <= 60
     assert max(map(len, command.out.splitlines())) <= 80
 
 
@@ -106,6 +114,8 @@ def test_help_fits_on_a_screen(command: Command, name: str) -> None:
         (["run", "x", "--timeout", "nan"], "'nan' is not a positive number"),
         (["run", "x", "--input"], "--input: expected at least one argument"),
         (["export", "m.onnx", "--dtype", "int4"], "invalid choice: 'int4'"),
+        (["bundle", "m.onnx", "-o", "out"], "required: --calibration"),
+        (["bundle", "m.onnx", "--calibration", "x"], "required: -o"),
         (["xnnpack"], "required: COMMAND"),
         (["xnnpack", "build"], "required: --arch"),
     ],
@@ -277,7 +287,7 @@ def test_export(command: Command, fake_export: list[export_process.Request]) -> 
 
 def test_export_json(command: Command, fake_export: list[export_process.Request]) -> None:
     assert command("export", "my-net 1.onnx", "-o", "out", "--json") == 0
-    keys = ("target", "nodes", "arena_bytes", "weights_bytes", "macs")
+    keys = ("target", "nodes", "arena_bytes", "weights_bytes", "macs", "memory")
     assert command.json() == {"folder": "out", **{key: REPORT[key] for key in keys}}
 
 

@@ -19,7 +19,15 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 OPERATORS = ROOT / "docs" / "kernel-operators.md"
 #: Files that texts name and that are not this repository's.
-ELSEWHERE = ("export.json", "input_data0.bin", "riscv_vector.h", "xnnpack.h")
+ELSEWHERE = (
+    "README.txt",
+    "bundle.json",
+    "export.json",
+    "input_data0.bin",
+    "model.onnx",
+    "riscv_vector.h",
+    "xnnpack.h",
+)
 
 
 def blocks(document: Path, language: str) -> list[str]:

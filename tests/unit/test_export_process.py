@@ -45,10 +45,13 @@ def test_report_progress_and_logs(
     script = SAY + 'print("a log"); say(progress="one"); say(progress="two"); say(report=[request, os.getcwd()])'
     request, folder = run(tmp_path, script, progress, shapes={"x": [1, 3]})
     assert request == {
+        "command": "export",
         "model": str(tmp_path / "model.onnx"),
         "config": {"export_folder": str(tmp_path / "out"), "target": "host"},
         "sample": None,
         "shapes": {"x": [1, 3]},
+        "npu": None,
+        "force": False,
         "debug": False,
     }
     assert progress == ["one", "two"]

@@ -81,6 +81,7 @@ def write_sources(folder: Path) -> Path:
         model="toy",
         target="host",
         arena_bytes=528,
+        model_file="",
         inputs=INPUTS,
         outputs=OUTPUTS,
         c_string=_c_string,

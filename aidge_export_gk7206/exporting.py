@@ -84,10 +84,12 @@ def export_model(
             wanted.setdefault("", list(sample.shape))
         prepared = _prepare(model, wanted, config.xnn)
         shape = prepared.input_shape
-        array = reference.random_input(shape) if sample is None else _checked_sample(sample)
+        array = reference.random_input(shape) if sample is None else _checked_sample(sample, shape)
     folder = config.export_folder or f"export_{prepared.graph.name()}_{config.dtype}_{config.target}"
-    # Prepared kernels take any layout; Aidge's own operators work on images that are channels last.
-    config = replace(config, clone_model=False, dformat=None if config.xnn else "nhwc", export_folder=folder)
+    # Prepared kernels take any layout, and Aidge has no name for one of more than four axes; Aidge's own operators work
+    # on images that are channels last.
+    layout = "nhwc" if not config.xnn else "default" if len(shape) > 4 else None
+    config = replace(config, clone_model=False, dformat=layout, export_folder=folder)
     with step("reference"):
         golden = reference.run(Path(model), prepared.input_name, array)
     with step("adapt"):
@@ -158,6 +160,10 @@ def _build_tools() -> Iterator[None]:
         os.environ.update(before)
 
 
+def _shown(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "a scalar"
+
+
 def _check_config(config: ExportConfig) -> None:
     """Refuses what would end in a silent fallback."""
     known = targets.names()
@@ -170,9 +176,14 @@ def _check_config(config: ExportConfig) -> None:
         )
 
 
-def _checked_sample(sample: Array) -> Array:
+def _checked_sample(sample: Array, shape: tuple[int, ...]) -> Array:
     if sample.dtype != np.float32:
         raise ExportError(
             f"the sample input is {sample.dtype}, the model takes float32", "convert it with astype('float32')"
+        )
+    if sample.shape != shape:
+        raise ExportError(
+            f"the sample input is {_shown(sample.shape)}, the shape that was given {_shown(shape)}",
+            "leave one of them out",
         )
     return sample

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: EPL-2.0
 """From an ONNX model to a graph that exports right: :func:`prepare`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import aidge_core
+import numpy as np
 import onnx
 import onnx_ir as ir
 
@@ -25,6 +27,7 @@ from aidge_export_gk7206.preparation.cleanup import (
     fold_constants,
     fuse_patterns,
     name_nodes,
+    silence_onnxscript,
 )
 from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Port, Tensor, channels_last, permuted, plain
 from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, finish, layer_name, rule_for
@@ -58,7 +61,7 @@ def prepare(
         Aidge graph leaves all of them open.
     :type shapes: Mapping[str, Sequence[int]] | None
     :return: The graph, for :func:`aidge_core.export_utils.export`; give that a sample input labelled ``nchw`` when the
-        input has four axes.
+        input has four axes, ``dformat="default"`` when it has more.
     :rtype: aidge_core.GraphView
     :raises ExportError: The model cannot be read or has something that cannot be exported right; it says what.
     """
@@ -72,8 +75,10 @@ def load(model: Model) -> ir.Model:
 
     :raises ExportError: There is no such file, or it is not ONNX.
     """
+    silence_onnxscript()
     if isinstance(model, onnx.ModelProto):
-        return ir.from_proto(model)
+        with _defects("the model"):
+            return ir.from_proto(model)
     path = Path(model)
     if not path.is_file():
         raise ExportError(f"{path}: no such file", "give the path of an ONNX model")
@@ -97,8 +102,9 @@ def lower(
     :param vector_channels: Output channels that a vector kernel of the target needs.
     :raises ExportError: A node cannot be exported right.
     """
-    drop_constant_inputs(model)
-    name_nodes(model)
+    with _defects("the model"):
+        drop_constant_inputs(model)
+        name_nodes(model)
     if len(model.graph.inputs) != 1:
         names = ", ".join(f"'{value.name}'" for value in model.graph.inputs) or "none"
         raise ExportError(
@@ -106,16 +112,38 @@ def lower(
             "Aidge 0.10.1 exports models with one input: merge them, or make the others constant",
         )
     fix_dims(model, shapes)
-    fold_constants(model)
-    fuse_patterns(model)
-    lowering = Lowering(model)
-    inputs = [_input_port(lowering, value) for value in model.graph.inputs]
-    for node in model.graph:
-        _lower_node(lowering, node)
-    return finish(lowering, sanitize_name(name), inputs, vector_channels)
+    # onnx_ir renames an input that is an output as well.
+    input_names = [value.name or "" for value in model.graph.inputs]
+    # NumPy warns of infinities, which stay what they are in the model.
+    with _defects("the model"), np.errstate(all="ignore"):
+        fold_constants(model)
+        fuse_patterns(model)
+        lowering = Lowering(model)
+        inputs = [_input_port(lowering, *entry) for entry in zip(model.graph.inputs, input_names, strict=True)]
+        for node in model.graph:
+            _lower_node(lowering, node)
+        return finish(lowering, sanitize_name(name), inputs, vector_channels)
 
 
-def _input_port(lowering: Lowering, source: ir.Value) -> Port:
+@contextmanager
+def _defects(what: str) -> Iterator[None]:
+    """Turns an exception that nobody thought of into a message that says what was being worked on.
+
+    :raises ExportError: There was one.
+    """
+    try:
+        yield
+    except (ExportError, Unsupported):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ExportError(
+            f"{what}: {type(error).__name__}{f' ({reason})' if reason else ''}",
+            "check the model with onnx.checker; where that finds nothing, it is a defect of aidge_export_gk7206",
+        ) from error
+
+
+def _input_port(lowering: Lowering, source: ir.Value, name: str) -> Port:
     """Images come channels last, everything else as ONNX has it."""
     try:
         value = lowering.value(source)
@@ -125,12 +153,16 @@ def _input_port(lowering: Lowering, source: ir.Value) -> Port:
     perm = channels_last(rank) if rank == 4 else plain(rank)
     tensor = Tensor(permuted(value.shape, perm))
     lowering.define(value, tensor, perm)
-    return Port(value.name, value.shape, perm, tensor)
+    return Port(name, value.shape, perm, tensor)
 
 
 def _lower_node(lowering: Lowering, node: ir.Node) -> None:
     rule = rule_for(node)
     name = layer_name(node)
+    used = [output for output in node.outputs if output.uses() or output.is_graph_output()]
+    if used and all(output.shape is not None and 0 in output.shape for output in used):
+        # Nothing to compute.
+        return
     if rule is None:
         domain = f"{node.domain}." if node.domain else ""
         raise ExportError(
@@ -138,9 +170,13 @@ def _lower_node(lowering: Lowering, node: ir.Node) -> None:
             "replace it in the model, or cut the model before it",
         )
     try:
-        rule(lowering, node)
-        for output in node.outputs:
-            if (output.uses() or output.is_graph_output()) and not lowering.knows(output):
+        for source in filter(None, node.inputs):
+            if source.const_value is None and source.producer() is None and not source.is_graph_input():
+                raise Unsupported(f"nothing computes its input '{source.name}'")
+        with _defects(f"layer '{name}' ({node.op_type})"):
+            rule(lowering, node)
+        for output in used:
+            if not lowering.knows(output):
                 raise Unsupported(f"its output '{output.name}' is used")
     except Unsupported as error:
         raise ExportError(

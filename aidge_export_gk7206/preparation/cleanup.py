@@ -38,6 +38,8 @@ def fix_dims(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
     for name in shapes:
         if name not in ("", *names):
             raise ExportError(f"the model has no input '{name}'", f"it has {', '.join(map(repr, names)) or 'none'}")
+    if len({tuple(shape) for name, shape in shapes.items() if name in ("", *names[:1])}) > 1:
+        raise ExportError(f"input '{names[0]}' is given two shapes", "leave one of them out (--shape, --input)")
     for value in model.graph.inputs:
         wanted = shapes.get(value.name or "", shapes.get("") if len(model.graph.inputs) == 1 else None)
         dims = None if value.shape is None else [d if isinstance(d, int) and d > 0 else None for d in value.shape]
@@ -45,9 +47,9 @@ def fix_dims(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
             if dims is not None and (
                 len(dims) != len(wanted) or any(d not in (None, w) for d, w in zip(dims, wanted, strict=True))
             ):
-                shown = "x".join("?" if d is None else str(d) for d in dims)
+                shown = "x".join("?" if d is None else str(d) for d in dims) or "a scalar"
                 raise ExportError(
-                    f"input '{value.name}' is {shown} in the model, not {'x'.join(map(str, wanted))}",
+                    f"input '{value.name}' is {shown} in the model, not {'x'.join(map(str, wanted)) or 'a scalar'}",
                     "give a shape or a sample that fits, in the layout of the ONNX file",
                 )
             if 0 in wanted:

@@ -320,6 +320,13 @@ def test_shape_contradicts_the_model(shape: list[int]) -> None:
     assert "shape" in caught.value.remedy
 
 
+def test_two_shapes_of_one_input() -> None:
+    model = open_model("N", 3, "H", 8)
+    with pytest.raises(ExportError, match="two shapes"):
+        lower(load(model), "test", {"": [1, 3, 8, 8], "input": [1, 3, 9, 8]})
+    assert lower(load(model), "test", {"": IMAGE, "input": list(IMAGE)}).inputs[0].shape == IMAGE
+
+
 def test_shape_of_an_unknown_input() -> None:
     with pytest.raises(ExportError, match=r"no input 'image'.*'input'"):
         lower(load(open_model("N", 3, 8, 8)), "test", {"image": [1, 3, 8, 8]})

@@ -286,8 +286,8 @@ def finish(lowering: Lowering, name: str, inputs: list[Port], vector_channels: i
             raise ExportError(f"output '{source.name}' is {source.dtype}, only float32 is supported", "remove it")
         value = lowering.value(source)
         if size(value.shape) == 0:
-            shown = "x".join(map(str, value.shape))
-            raise ExportError(f"output '{source.name}' is empty ({shown})", "remove it from the model")
+            outputs.append(_empty_output(lowering, value, inputs[0]))
+            continue
         form = output_form(lowering, value)
         tensor = form.tensor
         if tensor.op is None or any(tensor is port.tensor for port in outputs):
@@ -310,6 +310,14 @@ def finish(lowering: Lowering, name: str, inputs: list[Port], vector_channels: i
     ops = close_gaps(kept[::-1], tensors, vector_channels)
     outputs = [replace(port, tensor=tensor) for port, tensor in zip(outputs, tensors, strict=True)]
     return KernelGraph(name, inputs, outputs, ops)
+
+
+def _empty_output(lowering: Lowering, value: Value, port: Port) -> Port:
+    """An output without elements: nothing, split off the model's input."""
+    rest, nothing = Tensor(port.tensor.dims), Tensor(value.shape)
+    attrs = {"outer": 1, "inners": [size(rest.dims), 0]}
+    lowering.ops.append(Op("XnnSplit", [port.tensor], [rest, nothing], attrs, value.name, "Constant"))
+    return Port(value.name, value.shape, plain(len(value.shape)), nothing)
 
 
 def _anchored(ops: list[Op], port: Port) -> list[Op]:

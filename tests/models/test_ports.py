@@ -33,6 +33,7 @@ MODELS: dict[str, tuple[tuple[int, ...], Callable[[Graph], list[str]]]] = {
     "five_axes": ((2, 3, 4, 5, 2), turned_and_more),
     "seven_axes": ((2, 2, 1, 3, 2, 2, 3), turned_and_more),
     "only_the_input": ((1, 3, 8, 7), lambda _: ["input"]),
+    "empty": ((1, 3, 8, 7), lambda g: [g.op("Slice", "input", g.ints(2), g.ints(2), g.ints(1))]),
     "only_constants": ((1, 3, 8, 7), constants),
 }
 

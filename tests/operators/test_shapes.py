@@ -163,6 +163,11 @@ def with_empty_parts(g: Graph, x: str) -> str:
     return g.op("Concat", nothing, x, g.op("Relu", nothing), g.op("Gather", x, g.ints(), axis=1), axis=1)
 
 
+def empty_outputs(g: Graph, x: str) -> list[str]:
+    nothing = g.op("Slice", x, g.ints(3), g.ints(3), g.ints(1))
+    return [nothing, g.op("Relu", x), g.op("Relu", nothing), g.op("Gather", x, g.ints(), axis=2)]
+
+
 def split_off_nothing(g: Graph, x: str) -> str:
     a, b, c = g.ops("Split", 3, x, g.ints(5, 0, 7), axis=1)
     return g.op("Concat", c, g.op("Abs", b), a, axis=1)
@@ -310,6 +315,7 @@ OTHERS = [
     Case("gather_matrix", IMAGE, gather(1, [[0, 1], [2, 3]])),
     Case("constant_outputs", IMAGE, constant_outputs, forms=("plain", "last")),
     Case("computed_constant", IMAGE, computed_constant),
+    Case("empty_outputs", IMAGE, empty_outputs, forms=("plain", "last")),
     Case("same_input_twice", IMAGE, same_input_twice),
     Case("expand", (2, 12, 1, 5), lambda g, x: g.op("Expand", x, g.ints(2, 12, 7, 5))),
     Case("expand_more_axes", (12, 1), lambda g, x: g.op("Expand", x, g.ints(2, 12, 5))),

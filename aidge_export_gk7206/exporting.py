@@ -94,7 +94,9 @@ def export_model(
     with ExitStack() as stack:
         with step("prepare"):
             scratch = Path(stack.enter_context(TemporaryDirectory(prefix="aidge-gk7206-")))
-            source = open_model(Path(model), shapes or {}, sample, xnn=config.xnn, npu=npu, scratch=scratch)
+            source = open_model(
+                Path(model), shapes or {}, sample, xnn=config.xnn, npu=npu, scratch=scratch, force=force
+            )
         name = config.export_folder or f"export_{source.graph.name()}_{config.dtype}_{config.target}"
         with step("reference"):
             golden = source.golden()

@@ -171,7 +171,8 @@ def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str,
         symbol = report.symbol(node, index, "input")
         entry = described["inputs"][position] if described else report.describe_port(node, index, "input")
         dims = [int(dim) for dim in tensor.dims]
-        if dims != entry["device_shape"]:
+        # Aidge has no tensors without axes.
+        if dims != (entry["device_shape"] or [1]):
             raise ExportError(
                 f"input '{entry['name']}' is {_shown(dims)} in the graph's layout instead of "
                 f"{_shown(entry['device_shape'])}",

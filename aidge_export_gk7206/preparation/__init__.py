@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: EPL-2.0
 """From an ONNX model to a graph that exports right: :func:`prepare`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import aidge_core
+import numpy as np
 import onnx
 import onnx_ir as ir
 
@@ -26,6 +28,7 @@ from aidge_export_gk7206.preparation.cleanup import (
     fold_constants,
     fuse_patterns,
     name_nodes,
+    silence_onnxscript,
 )
 from aidge_export_gk7206.preparation.kernel_graph import KernelGraph, Port, Tensor, channels_last, permuted, plain
 from aidge_export_gk7206.preparation.lowering import Lowering, Unsupported, finish, layer_name, rule_for
@@ -59,7 +62,7 @@ def prepare(
         Aidge graph leaves all of them open.
     :type shapes: Mapping[str, Sequence[int]] | None
     :return: The graph, for :func:`aidge_core.export_utils.export`; give that a sample input labelled ``nchw`` when the
-        input has four axes.
+        input has four axes, ``dformat="default"`` when it has more.
     :rtype: aidge_core.GraphView
     :raises ExportError: The model cannot be read or has something that cannot be exported right; it says what.
     """
@@ -73,8 +76,10 @@ def load(model: Model) -> ir.Model:
 
     :raises ExportError: There is no such file, or it is not ONNX.
     """
+    silence_onnxscript()
     if isinstance(model, onnx.ModelProto):
-        return ir.from_proto(model)
+        with _defects("the model"):
+            return ir.from_proto(model)
     path = Path(model)
     if not path.is_file():
         raise ExportError(f"{path}: no such file", "give the path of an ONNX model")
@@ -98,23 +103,28 @@ def lower(
     :param vector_channels: Output channels that a vector kernel of the target needs.
     :raises ExportError: A node cannot be exported right.
     """
-    cleaned(model, shapes)
-    fuse_patterns(model)
-    lowering = Lowering(model)
-    inputs = [_input_port(lowering, value) for value in model.graph.inputs]
-    for node in model.graph:
-        _lower_node(lowering, node)
-    return finish(lowering, sanitize_name(name), inputs, vector_channels)
+    names = cleaned(model, shapes)
+    # NumPy warns of infinities, which stay what they are in the model.
+    with _defects("the model"), np.errstate(all="ignore"):
+        fuse_patterns(model)
+        lowering = Lowering(model)
+        inputs = [_input_port(lowering, *entry) for entry in zip(model.graph.inputs, names, strict=True)]
+        for node in model.graph:
+            _lower_node(lowering, node)
+        return finish(lowering, sanitize_name(name), inputs, vector_channels)
 
 
-def cleaned(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
+def cleaned(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> list[str]:
     """Cleans a model up: all dims known, all constants computed, one input.
 
     :param model: The model; it is changed. To clean it again changes nothing.
+    :return: Names of the inputs: onnx_ir renames one that is an output as well.
+    :rtype: list[str]
     :raises ExportError: It cannot be.
     """
-    drop_constant_inputs(model)
-    name_nodes(model)
+    with _defects("the model"):
+        drop_constant_inputs(model)
+        name_nodes(model)
     if len(model.graph.inputs) != 1:
         names = ", ".join(f"'{value.name}'" for value in model.graph.inputs) or "none"
         raise ExportError(
@@ -122,25 +132,19 @@ def cleaned(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
             "Aidge 0.10.1 exports models with one input: merge them, or make the others constant",
         )
     fix_dims(model, shapes)
-    fold_constants(model)
-
-
-def _input_port(lowering: Lowering, source: ir.Value) -> Port:
-    """Images come channels last, everything else as ONNX has it."""
-    try:
-        value = lowering.value(source)
-    except Unsupported as error:
-        raise ExportError(f"input {error}", "export a float32 model") from None
-    rank, raw = len(value.shape), source.dtype == ir.DataType.UINT8
-    perm = channels_last(rank) if rank == 4 and not raw else plain(rank)
-    tensor = Tensor(permuted(value.shape, perm))
-    lowering.define(value, tensor, perm)
-    return Port(value.name, value.shape, perm, tensor, "uint8" if raw else "float32")
+    input_names = [value.name or "" for value in model.graph.inputs]
+    with _defects("the model"), np.errstate(all="ignore"):
+        fold_constants(model)
+    return input_names
 
 
 def _lower_node(lowering: Lowering, node: ir.Node) -> None:
     rule = rule_for(node)
     name = layer_name(node)
+    used = [output for output in node.outputs if output.uses() or output.is_graph_output()]
+    if used and all(output.shape is not None and 0 in output.shape for output in used):
+        # Nothing to compute.
+        return
     if rule is None:
         domain = f"{node.domain}." if node.domain else ""
         raise ExportError(
@@ -148,9 +152,13 @@ def _lower_node(lowering: Lowering, node: ir.Node) -> None:
             "replace it in the model, or cut the model before it",
         )
     try:
-        rule(lowering, node)
-        for output in node.outputs:
-            if (output.uses() or output.is_graph_output()) and not lowering.knows(output):
+        for source in filter(None, node.inputs):
+            if source.const_value is None and source.producer() is None and not source.is_graph_input():
+                raise Unsupported(f"nothing computes its input '{source.name}'")
+        with _defects(f"layer '{name}' ({node.op_type})"):
+            rule(lowering, node)
+        for output in used:
+            if not lowering.knows(output):
                 raise Unsupported(f"its output '{output.name}' is used")
     except Unsupported as error:
         raise ExportError(

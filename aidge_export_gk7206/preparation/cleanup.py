@@ -34,6 +34,12 @@ def fix_dims(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
     :param shapes: Shapes by input name; the name ``""`` stands for the only input.
     :raises ExportError: A size other than the batch is not known, or contradicts the model.
     """
+    names = [value.name or "" for value in model.graph.inputs]
+    for name in shapes:
+        if name not in ("", *names):
+            raise ExportError(f"the model has no input '{name}'", f"it has {', '.join(map(repr, names)) or 'none'}")
+    if len({tuple(shape) for name, shape in shapes.items() if name in ("", *names[:1])}) > 1:
+        raise ExportError(f"input '{names[0]}' is given two shapes", "leave one of them out (--shape, --input)")
     for value in model.graph.inputs:
         wanted = shapes.get(value.name or "", shapes.get("") if len(model.graph.inputs) == 1 else None)
         dims = None if value.shape is None else [d if isinstance(d, int) and d > 0 else None for d in value.shape]
@@ -41,27 +47,32 @@ def fix_dims(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> None:
             if dims is not None and (
                 len(dims) != len(wanted) or any(d not in (None, w) for d, w in zip(dims, wanted, strict=True))
             ):
-                shown = "x".join("?" if d is None else str(d) for d in dims)
+                shown = "x".join("?" if d is None else str(d) for d in dims) or "a scalar"
                 raise ExportError(
-                    f"input '{value.name}' is {shown} in the model, the sample is {'x'.join(map(str, wanted))}",
-                    "give a sample of the model's shape",
+                    f"input '{value.name}' is {shown} in the model, not {'x'.join(map(str, wanted)) or 'a scalar'}",
+                    "give a shape or a sample that fits, in the layout of the ONNX file",
                 )
+            if 0 in wanted:
+                raise ExportError(f"input '{value.name}' would be empty", "give a shape without 0")
             value.shape = ir.Shape(list(wanted))
             continue
         if dims is None or any(d is None for d in dims[1:]):
             shown = "unknown" if value.shape is None else "x".join("?" if d is None else str(d) for d in dims or [])
             raise ExportError(
                 f"input '{value.name}' has no fixed shape ({shown})",
-                "give a sample (--input FILE.npy) of the shape that the program is to work on",
+                "give the shape that the program is to work on (--shape 1,3,48,192), or a sample (--input FILE.npy)",
             )
         value.shape = ir.Shape([d or 1 for d in dims])
 
 
+def silence_onnxscript() -> None:
+    """Its optimizer comments on every initializer it leaves alone; what is wrong with a model is said elsewhere."""
+    for library in ("onnx_ir", "onnxscript"):
+        logging.getLogger(library).setLevel(logging.ERROR)
+
+
 def fold_constants(model: ir.Model) -> None:
     """Computes what depends on no input; drops dead nodes; merges BatchNormalization into convolutions."""
-    # The optimizer comments on every initializer it leaves alone.
-    logging.getLogger("onnx_ir").setLevel(logging.ERROR)
-    logging.getLogger("onnxscript").setLevel(logging.ERROR)
     _shapes_of_intermediates_are_stale(model)
     limits = {"input_size_limit": 1 << 40, "output_size_limit": 1 << 40}
     try:
@@ -87,10 +98,15 @@ def fuse_patterns(model: ir.Model) -> None:
     rewrite(model, pattern_rewrite_rules=pattern.RewriteRuleSet(_RULES, commute=True))
 
 
-def _is(value: ir.Value, number: float) -> bool:
-    """Whether a value is a constant scalar close to a number."""
+def _is(value: ir.Value, number: float, x: ir.Value) -> bool:
+    """Whether a value is a constant close to a number that gives no axes to what it is combined with.
+
+    :param x: What that is.
+    """
     array = None if value.const_value is None else value.const_value.numpy()
-    return array is not None and array.size == 1 and bool(np.isclose(float(array.reshape(())), number, rtol=1e-5))
+    if array is None or array.size != 1 or array.ndim > (0 if x.shape is None else len(x.shape)):
+        return False
+    return bool(np.isclose(float(array.reshape(())), number, rtol=1e-5))
 
 
 def _hard_swish(op, x, three, zero, six, divisor):  # type: ignore[no-untyped-def]
@@ -102,7 +118,7 @@ def _hard_swish_divided(op, x, three, zero, six, divisor):  # type: ignore[no-un
 
 
 def _is_hard_swish(context, x, three, zero, six, divisor, **_) -> bool:  # type: ignore[no-untyped-def]
-    return _is(three, 3) and _is(zero, 0) and _is(six, 6) and _is(divisor, 6)
+    return _is(three, 3, x) and _is(zero, 0, x) and _is(six, 6, x) and _is(divisor, 6, x)
 
 
 def _to_hard_swish(op, x, **_):  # type: ignore[no-untyped-def]
@@ -122,7 +138,7 @@ def _gelu_half_first(op, x, root, one, half):  # type: ignore[no-untyped-def]
 
 
 def _is_gelu(context, x, root, one, half, **_) -> bool:  # type: ignore[no-untyped-def]
-    return _is(root, float(np.sqrt(2))) and _is(one, 1) and _is(half, 0.5)
+    return _is(root, float(np.sqrt(2)), x) and _is(one, 1, x) and _is(half, 0.5, x)
 
 
 def _to_gelu(op, x, **_):  # type: ignore[no-untyped-def]

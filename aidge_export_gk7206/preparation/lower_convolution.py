@@ -30,8 +30,8 @@ def constant(array: Array) -> Tensor:
 
 @lowers("Conv")
 def convolution(low: Lowering, node: ir.Node) -> None:
-    source, target = low.value(node.inputs[0]), low.value(node.outputs[0])
     weights = low.need_constant(node, 1, "the weights of a convolution")
+    source, target = low.value(node.inputs[0]), low.value(node.outputs[0])
     window = window_of(low, node, source.shape, weights.shape[2:])
     x, in_dims, window, origin = _without_padding(low, node, source, window)
     inputs = [x, constant(_kernel_last(weights))]
@@ -76,8 +76,8 @@ def _without_padding(
 
 @lowers("ConvTranspose")
 def deconvolution(low: Lowering, node: ir.Node) -> None:
-    source, target = low.value(node.inputs[0]), low.value(node.outputs[0])
     weights = low.need_constant(node, 1, "the weights of a transposed convolution")
+    source, target = low.value(node.inputs[0]), low.value(node.outputs[0])
     groups = node.attributes.get_int("group", 1)
     window = window_of(low, node, source.shape, weights.shape[2:])
     if weights.ndim == 3:

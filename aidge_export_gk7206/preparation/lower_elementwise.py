@@ -264,36 +264,57 @@ def _folded(low: Lowering, node: ir.Node, a: Value, b: Value, target: Value) -> 
     values = _per_channel(source, op, other.constant)
     if values is None:
         return False
-    if node.op_type in ("Add", "Sub"):
-        scale_channels(op, np.ones_like(values), -values if node.op_type == "Sub" else values)
-    else:
-        scale_channels(op, 1.0 / values if node.op_type == "Div" else values, np.zeros_like(values))
+    factors, offsets = np.ones_like(values), np.zeros_like(values)
+    match node.op_type:
+        case "Add":
+            offsets = values
+        case "Sub":
+            offsets = -values
+        case "Mul":
+            factors = values
+        case "Div":
+            factors = 1.0 / values
+    if not scale_channels(op, factors, offsets):
+        return False
     op.absorb(node.op_type)
     low.alias(source, target, source.forms)
     return True
 
 
 def _per_channel(source: Value, op: Op, array: Array) -> Array | None:
-    """A constant as one float64 per output channel of an operator; None when it is anything else."""
-    channel_axis = source.forms[0].perm[-1]
-    channels = source.shape[channel_axis]
-    if channels != op.attrs["out_dims"][-1] or array.ndim > len(source.shape):
+    """A constant as one float64 per output channel of an operator; None when it is anything else.
+
+    :param source: What the operator computes, perhaps reshaped since.
+    """
+    channels = op.attrs["out_dims"][-1]
+    perm = source.forms[0].perm
+    # A reshape may have put axes of size 1 behind the channels.
+    solid = [axis for axis in perm if source.shape[axis] != 1]
+    channel_axis = next((axis for axis in (*perm[-1:], *solid[-1:]) if source.shape[axis] == channels), None)
+    if channel_axis is None or array.ndim > len(source.shape):
         return None
     shape = (1,) * (len(source.shape) - array.ndim) + array.shape
     if any(dim != 1 for axis, dim in enumerate(shape) if axis != channel_axis):
         return None
     values: Array = np.broadcast_to(array.reshape(-1).astype(np.float64), (channels,))
-    return values if np.all(np.isfinite(values)) else None
+    return values
 
 
-def scale_channels(op: Op, factors: Array, offsets: Array) -> None:
-    """Makes a layer with weights compute ``factors * y + offsets`` per output channel."""
+def scale_channels(op: Op, factors: Array, offsets: Array) -> bool:
+    """Makes a layer with weights compute ``factors * y + offsets`` per output channel.
+
+    :return: Whether it does: weights that float32 does not hold, after a division by 0 say, would give other results.
+    """
     weights = op.inputs[1].constant
     assert weights is not None
     channels = weights.shape[0]
     bias = np.zeros(channels) if len(op.inputs) < 3 or op.inputs[2].constant is None else op.inputs[2].constant
     spread = factors.reshape(-1, *[1] * (weights.ndim - 1))
-    op.inputs[1:] = [constant(weights * spread), constant(bias * factors + offsets)]
+    scaled = [constant(weights * spread), constant(bias * factors + offsets)]
+    if not all(np.all(np.isfinite(tensor.constant)) for tensor in scaled if tensor.constant is not None):
+        return False
+    op.inputs[1:] = scaled
+    return True
 
 
 @lowers("BatchNormalization")
@@ -306,12 +327,16 @@ def batch_normalization(low: Lowering, node: ir.Node) -> None:
         raise Unsupported("training_mode=1")
     factors = scale / np.sqrt(variance + node.attributes.get_float("epsilon", 1e-5))
     offsets = shift - mean * factors
+    if not np.all(np.isfinite(factors) & np.isfinite(offsets)):
+        raise Unsupported("a variance that is not positive, or a parameter that is infinite or not a number")
     op = low.sole_producer(source, *_WEIGHTED)
-    if op is not None and _unbounded(op) and source.forms[0].perm[-1] == 1:
-        scale_channels(op, factors, offsets)
-        op.absorb(node.op_type)
-        low.alias(source, target, source.forms)
-        return
+    if op is not None and _unbounded(op):
+        shape = (-1, *[1] * (len(source.shape) - 2))
+        scales, shifts = (_per_channel(source, op, array.reshape(shape)) for array in (factors, offsets))
+        if scales is not None and shifts is not None and scale_channels(op, scales, shifts):
+            op.absorb(node.op_type)
+            low.alias(source, target, source.forms)
+            return
     affine(low, node, source, target, factors, offsets)
 
 

@@ -30,19 +30,18 @@ def resize(low: Lowering, node: ir.Node) -> None:
     if rank not in (3, 4) or source.shape[:2] != target.shape[:2]:
         raise Unsupported("an axis other than the spatial ones changes its size")
     scales = _scales(low, node, source, target)
+    if scales[:2] != [1.0, 1.0]:
+        raise Unsupported("an axis other than the spatial ones has a scale")
     axes = [Axis(*entry, transform) for entry in zip(source.shape[2:], target.shape[2:], scales[2:], strict=True)]
     if rank == 3:
         axes.insert(0, Axis(1, 1, 1.0, "asymmetric"))
     mode = node.attributes.get_string("mode", "nearest")
     if mode == "nearest":
         rounding = node.attributes.get_string("nearest_mode", "round_prefer_floor")
-        if node.op_type == "Upsample" or low.opset < 11:
-            rounding = "floor"
-        attrs = {
-            "rows": nearest(axes[0], rounding),
-            "columns": nearest(axes[1], rounding),
-        }
-        _emit(low, node, source, target, mode="nearest", **attrs)
+        # Opset 10 does not say; ONNX Runtime takes the next position where an axis shrinks, the last one otherwise.
+        roundings = [("ceil" if axis.scale < 1 else "floor") if low.opset < 11 else rounding for axis in axes]
+        rows, columns = (nearest(*entry) for entry in zip(axes, roundings, strict=True))
+        _emit(low, node, source, target, mode="nearest", rows=rows, columns=columns)
     elif mode in ("linear", "bilinear") and served_bilinear(axes):
         flags = {"align_corners": int(transform == "align_corners"), "half_pixel": int("half_pixel" in transform)}
         _emit(low, node, source, target, mode="bilinear", **flags)
@@ -66,14 +65,21 @@ def _scales(low: Lowering, node: ir.Node, source: Value, target: Value) -> list[
     given = low.constant(node, index) if low.has(node, index) else None
     if given is None and "scales" in node.attributes:
         given = np.asarray(node.attributes["scales"].as_floats())
-    ratios = [t / s for s, t in zip(source.shape, target.shape, strict=True)]
+    axes = [axis % rank for axis in node.attributes.get_ints("axes", range(rank))]
+    scales = [t / s for s, t in zip(source.shape, target.shape, strict=True)]
     if given is None or not given.size:
-        return ratios
-    if "axes" in node.attributes:
-        for axis, scale in zip(node.attributes["axes"].as_ints(), given, strict=True):
-            ratios[axis % rank] = float(scale)
-        return ratios
-    return [float(scale) for scale in given]
+        policy = node.attributes.get_string("keep_aspect_ratio_policy", "stretch")
+        if policy == "stretch":
+            return scales
+        # One scale for all axes; the sizes of the output are rounded, and say it only roughly.
+        sizes = low.need_constant(node, 3, "the sizes of Resize")
+        choose = min if policy == "not_larger" else max
+        common = choose(float(wanted) / source.shape[axis] for axis, wanted in zip(axes, sizes, strict=True))
+        return [common if axis in axes else 1.0 for axis in range(rank)]
+    scales = [1.0] * rank
+    for axis, scale in zip(axes, given, strict=True):
+        scales[axis] = float(scale)
+    return scales
 
 
 def _matrix(axis: Axis, cubic: float | None, exclude_outside: bool) -> Array | None:

@@ -87,7 +87,7 @@ def split(low: Lowering, node: ir.Node) -> None:
     form = low.natural(source)
     position = form.perm.index(axis)
     dims = permuted(source.shape, form.perm)
-    targets = [low.value(output) for output in node.outputs]
+    targets = [target for output in node.outputs if size((target := low.value(output)).shape)]
     tensors = [Tensor(permuted(target.shape, form.perm)) for target in targets]
     inners = [target.shape[axis] * size(dims[position + 1 :]) for target in targets]
     attrs = {"outer": size(dims[:position]), "inners": inners}

@@ -84,9 +84,12 @@ class Lowering:
             shape = source.shape if constant is None else ir.Shape(constant.shape)
             dims = () if shape is None else tuple(dim for dim in shape if isinstance(dim, int))
             if shape is None or len(dims) != len(shape):
-                raise Unsupported(f"the shape of '{source.name}' is not known ({shape})")
+                raise Unsupported(f"the shape of '{source.name}' is not known{'' if shape is None else f' ({shape})'}")
             if constant is None and source.dtype not in (ir.DataType.FLOAT, None) and not _is_raw(source):
                 raise Unsupported(f"'{source.name}' is {source.dtype}, only float32 is supported")
+            if size(dims) == 0:
+                # Nothing needs to compute what has no elements.
+                constant = np.zeros(dims, np.float32)
             self._values[source] = Value(
                 source.name or "",
                 dims,
@@ -115,6 +118,8 @@ class Lowering:
 
         :raises Unsupported: They are not.
         """
+        if not self.has(node, index):
+            raise Unsupported(f"{what} must be given")
         array = self.constant(node, index)
         if array is None:
             raise Unsupported(f"{what} must be known at export, not computed by the model")
@@ -194,7 +199,12 @@ class Lowering:
     # ---- results -------------------------------------------------------------------------------------------------
 
     def emit(self, node: ir.Node, type_: str, inputs: list[Tensor], shape: Dims, /, **attrs: Any) -> Tensor:
-        """Adds a kernel operator with one output and returns that; ``origin`` names the ONNX operators it serves."""
+        """Adds a kernel operator with one output and returns that; ``origin`` names the ONNX operators it serves.
+
+        :raises Unsupported: An input has no elements.
+        """
+        if any(size(source.dims) == 0 for source in inputs):
+            raise Unsupported("an input is empty, one of its sizes is 0")
         tensor = Tensor(tuple(int(dim) for dim in shape))
         origin = attrs.pop("origin", node.op_type)
         self.ops.append(Op(type_, inputs, [tensor], attrs, layer_name(node), origin))
@@ -203,6 +213,7 @@ class Lowering:
     def define(self, target: ir.Value | Value, tensor: Tensor, perm: Dims) -> None:
         """Says that a tensor holds ``numpy.transpose(target, perm)``."""
         value = target if isinstance(target, Value) else self.value(target)
+        assert size(tensor.dims) == size(value.shape), f"{tensor.dims} cannot hold {value.shape}"
         value.forms.append(Form(tensor, perm))
 
     def temporary(self, name: str, shape: Dims) -> Value:
@@ -294,6 +305,9 @@ def finish(lowering: Lowering, name: str, inputs: list[Port], vector_channels: i
         if source.dtype not in (ir.DataType.FLOAT, None):
             raise ExportError(f"output '{source.name}' is {source.dtype}, only float32 is supported", "remove it")
         value = lowering.value(source)
+        if size(value.shape) == 0:
+            outputs.append(_empty_output(lowering, value, inputs[0]))
+            continue
         form = output_form(lowering, value)
         tensor = form.tensor
         if tensor.op is None or any(tensor is port.tensor for port in outputs):
@@ -310,12 +324,41 @@ def finish(lowering: Lowering, name: str, inputs: list[Port], vector_channels: i
         if any(id(tensor) in needed for tensor in op.outputs):
             kept.append(op)
             needed.update(id(tensor) for tensor in op.inputs)
+    kept = _anchored(kept, inputs[0])
     kept += [_fan_out(port, kept) for port in inputs if _readers(port.tensor, kept) > 1]
     tensors = [port.tensor for port in outputs]
     merge_groups(kept, vector_channels)
     ops = close_gaps(kept[::-1], tensors, vector_channels)
     outputs = [replace(port, tensor=tensor) for port, tensor in zip(outputs, tensors, strict=True)]
     return KernelGraph(name, inputs, outputs, ops)
+
+
+def _empty_output(lowering: Lowering, value: Value, port: Port) -> Port:
+    """An output without elements: nothing, split off the model's input."""
+    rest, nothing = Tensor(port.tensor.dims), Tensor(value.shape)
+    attrs = {"outer": 1, "inners": [size(rest.dims), 0]}
+    lowering.ops.append(Op("XnnSplit", [port.tensor], [rest, nothing], attrs, value.name, "Constant"))
+    return Port(value.name, value.shape, plain(len(value.shape)), nothing)
+
+
+def _anchored(ops: list[Op], port: Port) -> list[Op]:
+    """Operators, last first, none of which reads constants alone: Aidge would try to compute it itself, and fail.
+
+    A copy that is given the model's input as well, which it does not look at, stands between.
+    """
+    result: list[Op] = []
+    for op in ops:
+        result.append(op)
+        if all(source.constant is not None for source in op.inputs):
+            copy = op
+            if op.type != "XnnCopy":
+                passed = Tensor(op.inputs[0].dims)
+                dims = {"dims": [1, size(passed.dims)]}
+                copy = Op("XnnCopy", op.inputs[:1], [passed], dims, f"{op.layer} (constant)", "Constant")
+                op.inputs[0] = passed
+                result.append(copy)
+            copy.inputs.append(port.tensor)
+    return result
 
 
 def _readers(tensor: Tensor, ops: list[Op]) -> int:

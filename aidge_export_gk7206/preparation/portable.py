@@ -48,11 +48,13 @@ def to_portable(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]])
             "Aidge 0.10.1 exports models with one input: merge them, or make the others constant",
         )
     fix_dims(model, shapes)
+    # onnx_ir renames an input that is an output as well.
+    input_name = model.graph.inputs[0].name or ""
     fold_constants(model)
     explicit_padding(model)
     source = model.graph.inputs[0]
     shape = tuple(_sizes(source))
-    names = Names([source.name or ""], [value.name or "" for value in model.graph.outputs])
+    names = Names([input_name], [value.name or "" for value in model.graph.outputs])
     graph = mend(aidge_onnx.convert_onnx_to_aidge(ir.to_proto(model)), name, {"": shape}, names)
     for node in nodes_of(graph, GROUPED):
         raise ExportError(
@@ -60,7 +62,7 @@ def to_portable(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]])
         )
     activations_apart_from_pooling(graph)
     forward_dims(graph, [list(shape)])
-    return Portable(graph, source.name or "", shape)
+    return Portable(graph, input_name, shape)
 
 
 def explicit_padding(model: ir.Model) -> None:

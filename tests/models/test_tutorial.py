@@ -129,10 +129,10 @@ def build(request: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 def test_declared_boards() -> None:
     """§2: the switch decides which libraries are asked, in which order."""
-    for target in ("k230", "host"):
+    for target, before, after in (("k230", [], []), ("host", [], ["export_gk7206"]), ("gk7206", ["export_gk7206"], [])):
         for xnn, libraries in ((False, ["export_cpp"]), (True, ["export_xnnpack", "export_cpp"])):
             device = get_target_by_name(target, xnn_pack=xnn)
-            assert (device.name, list(device.lib)) == (target, libraries)
+            assert (device.name, list(device.lib)) == (target, [*before, *libraries, *after])
     assert get_target_by_name("k230", xnn_pack=True).board_toolchain_path.name == "riscv64.toolchain"
 
 

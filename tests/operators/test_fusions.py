@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from support.cases import Build, Builds, Case, operator_tests
 from support.graphs import Graph
 
@@ -143,6 +144,52 @@ def per_channel(*operations: tuple[str, tuple[int, ...]]) -> Build:
     return build
 
 
+def divided_by_zero(g: Graph, x: str) -> str:
+    """Infinite, which a clip makes finite again."""
+    y = g.op("Div", g.conv(x, 13, 3, [1, 1]), g.constant([[[0.0]], [[1.0]], [[2.0]]]))
+    return g.op("Clip", y, g.constant(-5.0), g.constant(5.0))
+
+
+def large_factor_then_small(g: Graph, x: str) -> str:
+    """Weights times the first are more than float32 holds, if they are large."""
+    y = g.op("Conv", g.op("Mul", x, g.constant(1e-20)), g.normal(3, 13, 1, 1, scale=1e10))
+    return g.op("Mul", g.op("Mul", y, g.constant(1e30)), g.constant(1e-20))
+
+
+def reshaped_gemm(channels: int, *shape: int) -> Build:
+    """Other channels than the weights have, or none."""
+
+    def build(g: Graph, x: str) -> str:
+        y = g.op("Reshape", g.op("Gemm", x, g.normal(13, 12), g.normal(12)), g.ints(*shape))
+        return batch_norm(g, y, channels)
+
+    return build
+
+
+def reshaped_deconv(g: Graph, x: str) -> str:
+    y = g.op("ConvTranspose", g.op("GlobalAveragePool", x), g.normal(13, 3, 2, 2), strides=[2, 2])
+    return batch_norm(g, g.op("Reshape", y, g.ints(2, 3, 4)), 3)
+
+
+def hard_swish_of(*axes: int) -> Build:
+    """As exporters write it, with constants of some shape."""
+
+    def build(g: Graph, x: str) -> str:
+        three = g.constant(np.full(axes, 3.0))
+        six = g.constant(np.full(axes, 6.0))
+        return g.op("Div", g.op("Mul", x, g.op("Clip", g.op("Add", x, three), g.constant(0.0), g.constant(6.0))), six)
+
+    return build
+
+
+def gelu_of(*axes: int) -> Build:
+    def build(g: Graph, x: str) -> str:
+        root, one, half = (g.constant(np.full(axes, number)) for number in (np.sqrt(2), 1.0, 0.5))
+        return g.op("Mul", g.op("Mul", x, g.op("Add", g.op("Erf", g.op("Div", x, root)), one)), half)
+
+    return build
+
+
 def constant_minus_conv(g: Graph, x: str) -> str:
     return g.op("Sub", g.uniform(17, 1, 1), conv()(g, x))
 
@@ -235,6 +282,18 @@ CASES = [
     Case("conv_add_mul", IMAGE, per_channel(("Add", (17, 1, 1)), ("Mul", (1, 17, 1, 1)))),
     Case("conv_sub_div", IMAGE, per_channel(("Sub", ()), ("Div", (17, 1, 1)))),
     Case("constant_minus_conv", IMAGE, constant_minus_conv),
+    Case("divided_by_zero", IMAGE, divided_by_zero),
+    Case("large_factor_then_small", IMAGE, large_factor_then_small),
+    *(
+        Case(f"gemm_reshaped_to_{'x'.join(map(str, shape))}_batch_norm", (2, 13), reshaped_gemm(channels, *shape))
+        for channels, shape in ((6, (4, 6)), (3, (2, 3, 4)), (12, (1, 12, 2)), (12, (2, 12, 1, 1)), (1, (2, 1, 12)))
+    ),
+    Case("deconv_reshaped_batch_norm", IMAGE, reshaped_deconv),
+    *(
+        Case(f"{name}_with_constants_of_{len(axes)}_axes", (3, 17), build(*axes))
+        for name, build in (("hard_swish", hard_swish_of), ("gelu", gelu_of))
+        for axes in ((), (1,), (1, 1), (1, 1, 1))
+    ),
     Case("scale_after_relu", IMAGE, scale_after_relu),
     Case("bias_per_column", (2, 13, 7, 5), bias_per_column),
     Case("scale_of_shared_conv", IMAGE, scale_of_shared_conv),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from support.cases import Build, Case, operator_tests
@@ -27,6 +28,12 @@ def by_scales(*scales: float, **attributes: Any) -> Build:
 
 def to_sizes(*sizes: int, **attributes: Any) -> Build:
     return lambda g, x: g.op("Resize", x, "", "", g.ints(*sizes), **attributes)
+
+
+def with_policy(policy: str, mode: str, sizes: Sequence[int], axes: Sequence[int]) -> Build:
+    """One scale for several axes."""
+    more = {"mode": mode, "axes": list(axes), "keep_aspect_ratio_policy": policy}
+    return lambda g, x: g.op("Resize", x, "", "", g.ints(*sizes), **more)
 
 
 def upsample(mode: str) -> Build:
@@ -83,6 +90,11 @@ CASES = [
     Case("nearest_3d", (2, 13, 7), lambda g, x: g.op("Resize", x, "", g.constant([1.0, 1.0, 2.0]))),
     Case("linear_3d", (2, 13, 7), lambda g, x: g.op("Resize", x, "", g.constant([1.0, 1.0, 2.0]), mode="linear")),
     *(Case(f"nearest_opset_{n}", IMAGE, by_scales(2.0, 3.0), opset=n) for n in (10, 11, 19)),
+    *(
+        Case(f"nearest_opset_10_{h}x{w}", IMAGE, by_scales(h, w), opset=10)
+        for h, w in ((2.0, 0.6), (0.45, 1.7), (0.5, 1))
+    ),
+    Case("linear_opset_10_smaller", IMAGE, by_scales(0.45, 0.6, mode="linear"), opset=10),
     *(Case(f"linear_opset_{n}", IMAGE, by_scales(2.0, 3.0, mode="linear"), opset=n) for n in (10, 11, 19)),
     Case(
         "axes",
@@ -90,6 +102,13 @@ CASES = [
         lambda g, x: g.op("Resize", x, "", "", g.ints(9, 8), axes=[2, 3], mode="linear"),
         opset=19,
     ),
+    *(
+        Case(f"{mode}_{policy}_{'_'.join(map(str, sizes))}", IMAGE, with_policy(policy, mode, sizes, axes), opset=19)
+        for policy in ("not_larger", "not_smaller")
+        for mode in ("nearest", "linear", "cubic")
+        for sizes, axes in (((20, 12), (2, 3)), ((12, 20), (3, 2)), ((4, 4), (2, 3)), ((13, 11), (2, 3)))
+    ),
+    Case("one_axis_not_larger", IMAGE, with_policy("not_larger", "linear", (11,), (3,)), opset=19),
     Case(
         "half_pixel_symmetric",
         IMAGE,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
+from onnx import TensorProto, numpy_helper
 from support.cases import Build, Builds, Case, operator_tests
 from support.graphs import Graph
 
@@ -156,6 +157,40 @@ def depth_to_space(block: int, mode: str) -> Build:
     return lambda g, x: g.op("DepthToSpace", x, blocksize=block, mode=mode)
 
 
+def with_empty_parts(g: Graph, x: str) -> str:
+    """Slices that hold nothing, one worked on, between what is concatenated."""
+    nothing = g.op("Slice", x, g.ints(3), g.ints(3), g.ints(1))
+    return g.op("Concat", nothing, x, g.op("Relu", nothing), g.op("Gather", x, g.ints(), axis=1), axis=1)
+
+
+def empty_outputs(g: Graph, x: str) -> list[str]:
+    nothing = g.op("Slice", x, g.ints(3), g.ints(3), g.ints(1))
+    return [nothing, g.op("Relu", x), g.op("Relu", nothing), g.op("Gather", x, g.ints(), axis=2)]
+
+
+def split_off_nothing(g: Graph, x: str) -> str:
+    a, b, c = g.ops("Split", 3, x, g.ints(5, 0, 7), axis=1)
+    return g.op("Concat", c, g.op("Abs", b), a, axis=1)
+
+
+def constant_outputs(g: Graph, x: str) -> list[str]:
+    """Outputs that depend on no input, beside one that does."""
+    shape = g.op("Cast", g.op("Shape", x), to=TensorProto.FLOAT)
+    constants = [g.normal(3, 5), g.constant(2.5), g.normal(1, 2, 3, 4)]
+    return [g.op("Relu", x), shape, *(g.op("Identity", constant) for constant in constants)]
+
+
+def computed_constant(g: Graph, x: str) -> list[str]:
+    """Layers whose input is known, but not computed before the rules are at it."""
+    filling = numpy_helper.from_array(np.full(1, 1.5, np.float32))
+    image = g.op("ConstantOfShape", g.ints(1, 3, 4, 5), value=filling)
+    return [g.op("Sigmoid", g.conv(image, 3, 4)), g.op("Add", x, g.op("GlobalAveragePool", g.conv(image, 3, 12)))]
+
+
+def same_input_twice(g: Graph, x: str) -> list[str]:
+    return [g.op("Identity", x), g.op("Identity", x), g.op("Neg", x)]
+
+
 def after_conv(build: Build) -> Build:
     """Behind a convolution with few channels, whose pixels may have gaps between them on a vector machine."""
     return lambda g, x: build(g, g.conv(x, 12, 12, [1, 1]))
@@ -175,6 +210,7 @@ CONCAT = [
     Case("concat_used_twice", IMAGE, concat_used_twice),
     Case("concat_part_is_output", IMAGE, concat_part_is_output),
     Case("concat_then_relu", IMAGE, concat_then_relu),
+    Case("concat_with_empty_parts", IMAGE, with_empty_parts),
     Case("concat_of_1", IMAGE, lambda g, x: g.op("Concat", x, axis=1)),
     *(Case(f"concat_opset_{n}", IMAGE, concat_parts(1), opset=n) for n in (9, 11)),
 ]  # fmt: skip
@@ -190,6 +226,7 @@ SPLIT = [
     Case("split_halves_added", IMAGE, split_halves_added),
     Case("split_one_unused", IMAGE, split_one_unused),
     Case("split_of_split", IMAGE, split_of_split),
+    Case("split_off_nothing", IMAGE, split_off_nothing),
     Case("split_into_1", IMAGE, split(1, [12])),
     Case("channel_shuffle", IMAGE, shuffle),
 ]  # fmt: skip
@@ -276,6 +313,10 @@ OTHERS = [
     Case("gather_stepping", IMAGE, gather(1, [1, 4, 7])),
     Case("gather_backwards", IMAGE, gather(3, [4, 3, 2])),
     Case("gather_matrix", IMAGE, gather(1, [[0, 1], [2, 3]])),
+    Case("constant_outputs", IMAGE, constant_outputs, forms=("plain", "last")),
+    Case("computed_constant", IMAGE, computed_constant),
+    Case("empty_outputs", IMAGE, empty_outputs, forms=("plain", "last")),
+    Case("same_input_twice", IMAGE, same_input_twice),
     Case("expand", (2, 12, 1, 5), lambda g, x: g.op("Expand", x, g.ints(2, 12, 7, 5))),
     Case("expand_more_axes", (12, 1), lambda g, x: g.op("Expand", x, g.ints(2, 12, 5))),
     Case("expand_ones", (2, 12, 1, 5), lambda g, x: g.op("Expand", x, g.ints(1, 1, 3, 1))),

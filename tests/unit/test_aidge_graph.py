@@ -457,7 +457,7 @@ def test_an_installed_upstream_module_wins(first: str, tmp_path: Path) -> None:
         f"import json, {first}, aidge_export_gk7206\n"
         "from aidge_core.export_utils import get_export_libs_from_names\n"
         "import sys\n"
-        'ours = [name for name in sys.modules if name.startswith("aidge_export_gk7206") and "operators" in name]\n'
+        'ours = [name for name in sys.modules if name.startswith("aidge_export_gk7206.xnn") and "operators" in name]\n'
         'print(json.dumps([get_export_libs_from_names(["export_xnnpack"])[0].__module__, *ours]))\n'
     )
     result = subprocess.run(

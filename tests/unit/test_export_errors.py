@@ -15,6 +15,7 @@ import pytest
 import zoo
 from aidge_core.export_utils import export
 from aidge_core.export_utils.config import ExportConfig
+from support.graphs import Graph
 
 from aidge_export_gk7206 import ExportError, prepare
 from aidge_export_gk7206.exporting import export_model
@@ -53,6 +54,16 @@ def test_wrong_sample(sample: np.ndarray[Any, Any], message: str, model: Path, t
     with pytest.raises(ExportError, match=message):
         export_model(model, config(tmp_path), sample=sample)
     assert not (tmp_path / "out").exists()
+
+
+def test_sample_of_another_shape_than_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "open.onnx"
+    g = Graph()
+    onnx.save(g.model({"input": ("N", "C")}, [g.op("Relu", "input")]), file)
+    for name in ("", "input"):
+        with pytest.raises(ExportError, match=r"1x3.*1x4|two shapes") as caught:
+            export_model(file, config(tmp_path), sample=np.zeros((1, 3), np.float32), shapes={name: [1, 4]})
+        assert "leave one of them out" in caught.value.remedy
 
 
 def test_unknown_target(model: Path, tmp_path: Path) -> None:

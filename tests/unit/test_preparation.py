@@ -13,8 +13,9 @@ import pytest
 from onnx import TensorProto, helper
 from support.graphs import Graph
 
+from aidge_export_gk7206 import preparation
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.preparation import load, lower
+from aidge_export_gk7206.preparation import load, lower, lowering
 from aidge_export_gk7206.preparation.kernel_graph import KernelGraph
 
 IMAGE = (1, 3, 8, 8)
@@ -87,6 +88,20 @@ def antialias(g: Graph) -> str:
     return g.op("Resize", "input", "", g.constant([1, 1, 0.5, 0.5]), mode="linear", antialias=1)
 
 
+def channel_scale(g: Graph) -> str:
+    """3 channels remain, but not the same."""
+    return g.op("Resize", "input", "", g.constant([1, 1.2, 2, 1]))
+
+
+def sum_of_nothing(g: Graph) -> str:
+    return g.op("ReduceSum", g.op("Slice", "input", g.ints(3), g.ints(3), g.ints(2)), keepdims=0)
+
+
+def no_variance(g: Graph) -> str:
+    parameters = [g.constant(np.ones(3)) for _ in range(3)]
+    return g.op("BatchNormalization", "input", *parameters, g.constant(np.zeros(3)), epsilon=0.0)
+
+
 REFUSED: list[tuple[Callable[[Graph], str], str, str]] = [
     (conv_3d, "Conv", "3 spatial axes"),
     (pool_3d, "MaxPool", "3 spatial axes"),
@@ -103,6 +118,13 @@ REFUSED: list[tuple[Callable[[Graph], str], str, str]] = [
     (wrap, "Pad", "wrap"),
     (lambda g: g.op("Resize", "input", "", g.constant([1, 2, 1, 1.0])), "Resize", "other than the spatial ones"),
     (antialias, "Resize", "antialias"),
+    (channel_scale, "Resize", "other than the spatial ones"),
+    (sum_of_nothing, "ReduceSum", "empty"),
+    (no_variance, "BatchNormalization", "variance"),
+    (lambda g: g.op("Conv", "input"), "Conv", "weights of a convolution must be given"),
+    (lambda g: g.op("ConvTranspose", "input"), "ConvTranspose", "weights of a transposed convolution must be given"),
+    (lambda g: g.op("Add", "input", "q"), "Add", "nothing computes its input 'q'"),
+    (lambda g: g.op("Conv", "input", "q"), "Conv", "nothing computes its input 'q'"),
     (lambda g: g.op("Tile", "input", g.ints(1, 2, 1, 1)), "Tile", "repeats"),
 ]  # fmt: skip
 
@@ -123,6 +145,58 @@ def test_refused(build: Callable[[Graph], str], operator: str, reason: str) -> N
         assert caught.value.remedy and message.endswith(caught.value.remedy)
         candidates = [node for node in g.nodes if node.op_type == operator.rsplit(".", maxsplit=1)[-1]]
         assert not candidates or any(f"'{node.name or node.output[0]}'" in message for node in candidates)
+
+
+def test_nothing_else_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    g = Graph()
+    y = g.op("Div", g.conv("input", 3, 3), g.constant([[[0.0]], [[1.0]], [[1e-42]]]))
+    z = g.op("Mul", g.op("Mul", g.conv("input", 3, 3), g.constant(1e30)), g.constant(1e30))
+    lowered(g, y, z)
+    g = Graph()
+    with pytest.raises(ExportError, match="'q'"):
+        lowered(g, g.op("Add", "input", "q"))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("error", [ValueError("two\nlines"), IndexError(), KeyError("axis"), AssertionError()])
+def test_defect_in_a_rule(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception that nobody thought of says where it was, and keeps its cause."""
+
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setitem(lowering._RULES, "Relu", broken)
+    g = Graph()
+    with pytest.raises(ExportError, match=r"layer 'Relu_1' \(Relu\): ") as caught:
+        lowered(g, g.op("Relu", "input"))
+    message = str(caught.value)
+    assert type(error).__name__ in message and "\n" not in message and message.endswith(caught.value.remedy)
+    assert "defect" in caught.value.remedy and caught.value.__cause__ is error
+
+
+def test_defect_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = ValueError("why")
+    monkeypatch.setattr(preparation, "fuse_patterns", lambda _: (_ for _ in ()).throw(error))
+    g = Graph()
+    with pytest.raises(ExportError, match="the model: ValueError") as caught:
+        lowered(g, g.op("Relu", "input"))
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("empty", ["Slice", "Gather", "Relu"])
+def test_empty_output(empty: str) -> None:
+    g = Graph()
+    x = g.op("Slice", "input", g.ints(3), g.ints(3), g.ints(1))
+    x = {"Slice": x, "Gather": g.op("Gather", "input", g.ints(), axis=1), "Relu": g.op("Relu", x)}[empty]
+    kernels = lowered(g, g.op("Relu", "input"), x)
+    assert kernels.outputs[1].shape == (1, 0, 8, 8)
+    assert types(kernels) == {"XnnInput": 1, "XnnUnary": 1, "XnnSplit": 1}
+
+
+def test_empty_parts_cost_nothing() -> None:
+    g = Graph()
+    nothing = g.op("Relu", g.op("Slice", "input", g.ints(3), g.ints(3), g.ints(1)))
+    assert types(lowered(g, g.op("Relu", g.op("Concat", nothing, "input", axis=1)))) == {"XnnUnary": 1}
 
 
 def test_dropout_mask_is_an_output() -> None:
@@ -228,7 +302,7 @@ def test_stale_shapes_inside_are_forgotten() -> None:
 def test_open_shape_without_sample(dims: tuple[int | str | None, ...]) -> None:
     with pytest.raises(ExportError, match="input 'input' has no fixed shape") as caught:
         lower(load(open_model(*dims)), "test", {})
-    assert "sample" in str(caught.value) or "shape" in caught.value.remedy
+    assert "--shape" in caught.value.remedy and "--input" in caught.value.remedy
 
 
 def test_unknown_rank() -> None:
@@ -239,10 +313,23 @@ def test_unknown_rank() -> None:
         lower(load(model), "test", {})
 
 
-@pytest.mark.parametrize("shape", [[1, 3, 8, 9], [1, 3, 8], [1, 4, 8, 8]])
+@pytest.mark.parametrize("shape", [[1, 3, 8, 9], [1, 3, 8], [1, 4, 8, 8], [0, 3, 8, 8]])
 def test_shape_contradicts_the_model(shape: list[int]) -> None:
-    with pytest.raises(ExportError, match="input 'input' is"):
+    with pytest.raises(ExportError, match=r"input 'input' (is|would be)") as caught:
         lower(load(open_model("N", 3, 8, 8)), "test", {"": shape})
+    assert "shape" in caught.value.remedy
+
+
+def test_two_shapes_of_one_input() -> None:
+    model = open_model("N", 3, "H", 8)
+    with pytest.raises(ExportError, match="two shapes"):
+        lower(load(model), "test", {"": [1, 3, 8, 8], "input": [1, 3, 9, 8]})
+    assert lower(load(model), "test", {"": IMAGE, "input": list(IMAGE)}).inputs[0].shape == IMAGE
+
+
+def test_shape_of_an_unknown_input() -> None:
+    with pytest.raises(ExportError, match=r"no input 'image'.*'input'"):
+        lower(load(open_model("N", 3, 8, 8)), "test", {"image": [1, 3, 8, 8]})
 
 
 # ---- what is dropped, folded, fused --------------------------------------------------------------------------------
@@ -318,6 +405,49 @@ def test_outputs_keep_names_order_and_layout() -> None:
     described = [port.describe() for port in kernels.outputs]
     assert [entry["layout"] for entry in described] == ["default", "nhwc", "nhwc"]
     assert described[1]["device_shape"] == [1, 6, 6, 16] and described[1]["permutation"] == [0, 2, 3, 1]
+
+
+@pytest.mark.parametrize("shape", [(), (5,), IMAGE, (1, 2, 3, 4, 5), (1, 2, 1, 3, 1, 2, 2)])
+def test_an_input_that_is_an_output_keeps_its_name(shape: tuple[int, ...]) -> None:
+    g = Graph()
+    kernels = lowered(g, "input", g.op("Relu", "input"), shape=shape)
+    assert kernels.inputs[0].name == kernels.outputs[0].name == "input"
+    assert kernels.inputs[0].shape == kernels.outputs[0].shape == shape
+
+
+def test_no_operator_reads_constants_alone() -> None:
+    """Aidge would try to compute it."""
+    g = Graph()
+    image = g.op("ConstantOfShape", g.ints(1, 3, 4, 4))
+    outputs = [g.op("Identity", g.constant([1.0, 2.0])), g.conv(image, 3, 16), g.op("Relu", "input")]
+    kernels = lowered(g, *outputs)
+    assert types(kernels) == {"XnnInput": 1, "XnnCopy": 2, "XnnConvolution": 1, "XnnUnary": 1}
+    assert all(any(tensor.constant is None for tensor in op.inputs) for op in kernels.ops)
+
+
+@pytest.mark.parametrize("divisor", [0.0, 1e-42])
+def test_infinite_weights_are_not_folded(divisor: float) -> None:
+    g = Graph()
+    y = g.op("Div", g.conv("input", 3, 16), g.constant(np.full((16, 1, 1), divisor)))
+    assert types(lowered(g, y)) == {"XnnConvolution": 1, "XnnBinary": 1}
+
+
+@pytest.mark.parametrize(("channels", "shape", "folded"), [(16, (2, 16, 1), True), (8, (4, 8), False)])
+def test_batch_norm_is_folded_per_channel_of_the_weights(channels: int, shape: tuple[int, ...], folded: bool) -> None:
+    g = Graph()
+    x = g.op("Reshape", g.op("Gemm", "input", g.normal(3, 16)), g.ints(*shape))
+    x = g.op("BatchNormalization", x, *(g.uniform(channels, low=0.5) for _ in range(4)))
+    assert (types(lowered(g, x, shape=(2, 3))) == {"XnnFullyConnected": 1}) == folded
+
+
+@pytest.mark.parametrize(("axes", "fused"), [((), True), ((1, 1), True), ((1, 1, 1), False)])
+def test_patterns_keep_the_rank(axes: tuple[int, ...], fused: bool) -> None:
+    g = Graph()
+    three, six = g.constant(np.full(axes, 3.0)), g.constant(6.0)
+    y = g.op("Div", g.op("Mul", "input", g.op("Clip", g.op("Add", "input", three), g.constant(0.0), six)), six)
+    kernels = lowered(g, y, shape=(2, 3))
+    assert (types(kernels) == {"XnnUnary": 1}) == fused
+    assert kernels.outputs[0].shape == (*axes[2:], 2, 3)
 
 
 # ---- layers too small for a vector ---------------------------------------------------------------------------------

@@ -138,6 +138,37 @@ def cleaned(model: ir.Model, shapes: Mapping[str, Sequence[int]]) -> list[str]:
     return input_names
 
 
+@contextmanager
+def _defects(what: str) -> Iterator[None]:
+    """Turns an exception that nobody thought of into a message that says what was being worked on.
+
+    :raises ExportError: There was one.
+    """
+    try:
+        yield
+    except (ExportError, Unsupported):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ExportError(
+            f"{what}: {type(error).__name__}{f' ({reason})' if reason else ''}",
+            "check the model with onnx.checker; where that finds nothing, it is a defect of aidge_export_gk7206",
+        ) from error
+
+
+def _input_port(lowering: Lowering, source: ir.Value, name: str) -> Port:
+    """Images come channels last, everything else as ONNX has it."""
+    try:
+        value = lowering.value(source)
+    except Unsupported as error:
+        raise ExportError(f"input {error}", "export a float32 model") from None
+    rank, raw = len(value.shape), source.dtype == ir.DataType.UINT8
+    perm = channels_last(rank) if rank == 4 and not raw else plain(rank)
+    tensor = Tensor(permuted(value.shape, perm))
+    lowering.define(value, tensor, perm)
+    return Port(name, value.shape, perm, tensor, "uint8" if raw else "float32")
+
+
 def _lower_node(lowering: Lowering, node: ir.Node) -> None:
     rule = rule_for(node)
     name = layer_name(node)

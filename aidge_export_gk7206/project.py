@@ -131,6 +131,8 @@ def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str,
     ports_in = [(node, index) for node, index in graph.get_ordered_inputs() if not _optional(node, index)]
     ports_out = list(graph.get_ordered_outputs())
     described = report.ports(graph)
+    names = report.output_names(graph)
+    names = names if len(names) == len(ports_out) else [""] * len(ports_out)
     inputs, outputs = [], []
     for position, (node, index) in enumerate(ports_in):
         tensor = node.get_operator().get_input(index)
@@ -147,7 +149,7 @@ def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str,
     for position, (node, index) in enumerate(ports_out):
         tensor = node.get_operator().get_output(index)
         symbol = report.symbol(node, index, "output")
-        entry = described["outputs"][position] if described else report.describe_port(node, index, "output")
+        entry = described["outputs"][position] if described else report.describe_port(node, index, "output", names[position])
         outputs.append({**entry, "symbol": symbol, "ctype": aidge2c(tensor.dtype)})
     return inputs, outputs
 

@@ -2,6 +2,7 @@
 """An ONNX file to a compiled project with its reference: what ``aidge-gk7206 export`` does."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import aidge_core
 import numpy as np
 import numpy.typing as npt
+import onnx
 from aidge_core.export_utils import compile_export
 from aidge_core.export_utils.config import ExportConfig
 from aidge_core.export_utils.export import finalize_export, prepare_export
@@ -20,6 +22,7 @@ from aidge_export_gk7206 import reference, targets
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.toolchains import find_tool, require_tool
+from aidge_export_gk7206.xnnpack.fallbacks import REMEDY
 
 Array = npt.NDArray[Any]
 Progress = Callable[[str], None]
@@ -68,6 +71,31 @@ def export_model(
     :raises ExportError: Something that the user can mend.
     """
     _check_config(config)
+    if config.xnn:
+        return _export_model(model, config, sample, shapes, progress)
+    steps: list[str] = []
+
+    def note(step: str) -> None:
+        steps.append(step)
+        if progress is not None:
+            progress(step)
+
+    try:
+        return _export_model(model, config, sample, shapes, note)
+    # Aidge raises whatever it likes.
+    except Exception as error:
+        if not steps or steps[-1] == "compile":
+            raise
+        raise _explained(error, steps[-1], model, sample, shapes) from error
+
+
+def _export_model(
+    model: str | Path,
+    config: ExportConfig,
+    sample: Array | None,
+    shapes: Mapping[str, Sequence[int]] | None,
+    progress: Progress | None,
+) -> ExportReport:
     steps: dict[str, float] = {}
 
     @contextmanager
@@ -79,9 +107,7 @@ def export_model(
         steps[name] = (time.perf_counter() - start) * 1e3
 
     with step("prepare"):
-        wanted = dict(shapes or {})
-        if sample is not None:
-            wanted.setdefault("", list(sample.shape))
+        wanted = _wanted_shapes(sample, shapes)
         prepared = _prepare(model, wanted, config.xnn)
         shape = prepared.input_shape
         array = reference.random_input(shape) if sample is None else _checked_sample(sample)
@@ -101,6 +127,7 @@ def export_model(
         artifact = finalize_export(context, config.application)
         folder = Path(artifact.path)
         description = reference.store(folder, [array], golden)
+        _check_outputs(description["outputs"], golden.outputs)
     if config.compile:
         with step("compile"), _build_tools():
             compile_export(
@@ -119,6 +146,65 @@ def export_model(
         description["macs"],
         steps,
     )
+
+
+def _wanted_shapes(sample: Array | None, shapes: Mapping[str, Sequence[int]] | None) -> dict[str, Sequence[int]]:
+    wanted = dict(shapes or {})
+    if sample is not None:
+        wanted.setdefault("", list(sample.shape))
+    return wanted
+
+
+def _explained(
+    error: Exception,
+    step: str,
+    model: str | Path,
+    sample: Array | None,
+    shapes: Mapping[str, Sequence[int]] | None,
+) -> Exception:
+    """An error of the way without XNNPACK, with a remedy that can be followed: to take the other way, if that works."""
+    if isinstance(error, ExportError) and "prepare(" not in error.remedy:
+        return error
+    if isinstance(error, OSError):
+        return error
+    from aidge_export_gk7206.preparation import load, lower
+
+    try:
+        onnx.checker.check_model(str(model))
+    except onnx.checker.ValidationError as invalid:
+        reason = " ".join((str(invalid).strip().splitlines() or ["no reason given"])[0].split())
+        return ExportError(f"{model}: not a valid ONNX model ({reason})", "check the file with onnx.checker")
+    try:
+        lower(load(model), Path(model).stem, _wanted_shapes(sample, shapes))
+    except ExportError as other:
+        return other
+    except Exception:
+        return error
+    return ExportError(_problem(error, step), "export with XNNPACK (--xnn)")
+
+
+def _problem(error: Exception, step: str) -> str:
+    """What is wrong, in one line."""
+    if isinstance(error, ExportError):
+        return error.problem
+    text = str(error).strip()
+    if (missing := re.search(r"No implementation found for node ([^\n]*)\[(\w+)\]", text)) is not None:
+        return f"layer '{missing.group(1)}' ({missing.group(2)}): export_cpp has no kernel for it"
+    first = (text.splitlines() or ["no message"])[0].rstrip(" .:")
+    return f"{first} ({type(error).__name__} in step '{step}')"
+
+
+def _check_outputs(described: list[dict[str, Any]], expected: list[Array]) -> None:
+    """Refuses a program whose outputs are not the model's.
+
+    :raises ExportError: Aidge has lost one, or its shape.
+    """
+    found = [(str(port["name"]), tuple(port["shape"])) for port in described]
+    # Aidge has no scalars.
+    if [shape or (1,) for _, shape in found] != [array.shape or (1,) for array in expected]:
+        shapes = ", ".join(f"'{name}' {list(shape)}" for name, shape in found)
+        wanted = ", ".join(str(list(array.shape)) for array in expected)
+        raise ExportError(f"Aidge has lost track of the outputs: {shapes} instead of {wanted}", REMEDY)
 
 
 @dataclass(frozen=True)
@@ -174,5 +260,10 @@ def _checked_sample(sample: Array) -> Array:
     if sample.dtype != np.float32:
         raise ExportError(
             f"the sample input is {sample.dtype}, the model takes float32", "convert it with astype('float32')"
+        )
+    if not np.isfinite(sample).all():
+        raise ExportError(
+            f"the sample input holds {np.count_nonzero(~np.isfinite(sample))} values that are infinite or not a number",
+            "its outputs could not be compared: give finite ones",
         )
     return sample

@@ -149,7 +149,11 @@ def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str,
     for position, (node, index) in enumerate(ports_out):
         tensor = node.get_operator().get_output(index)
         symbol = report.symbol(node, index, "output")
-        entry = described["outputs"][position] if described else report.describe_port(node, index, "output", names[position])
+        entry = (
+            described["outputs"][position]
+            if described
+            else report.describe_port(node, index, "output", names[position])
+        )
         outputs.append({**entry, "symbol": symbol, "ctype": aidge2c(tensor.dtype)})
     return inputs, outputs
 

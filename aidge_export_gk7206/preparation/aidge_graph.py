@@ -204,7 +204,9 @@ def forward_dims(graph: aidge_core.GraphView, dims: list[list[int]]) -> bool:
     except RuntimeError as error:
         who = next((_who(node) for node in graph.get_ordered_nodes() if not node.get_operator().dims_forwarded()), "")
         reason = (str(error).splitlines() or ["no reason given"])[0].rstrip(" .:")
-        raise ExportError(f"{who or 'a layer'}: Aidge cannot tell the shape of its output ({reason})", PREPARE) from None
+        raise ExportError(
+            f"{who or 'a layer'}: Aidge cannot tell the shape of its output ({reason})", PREPARE
+        ) from None
 
 
 def _unknown_dims(graph: aidge_core.GraphView) -> ExportError:

@@ -89,7 +89,7 @@ def export_in_process(
     with tempfile.TemporaryDirectory(prefix="aidge-gk7206-") as folder:
         code = _run_worker(worker, request.to_json(), folder, messages, progress)
     if messages.error is not None:
-        raise ExportError(_describe(messages.error, messages.step))
+        raise ExportError(_describe(messages.error, messages.step, bool(request.config.get("xnn"))))
     if messages.report is not None and code == 0:
         sys.stderr.writelines(messages.held)
         return messages.report
@@ -175,7 +175,7 @@ def _death(code: int, messages: _Messages, xnn: bool) -> ExportError:
     return ExportError(f"Aidge gave up with exit code {code} in step '{messages.step}'{said}", "--debug shows more")
 
 
-def _describe(error: dict[str, str], step: str) -> str:
+def _describe(error: dict[str, str], step: str, xnn: bool) -> str:
     """The error of the process in one line."""
     message = error["message"].strip()
     if not error["type"]:
@@ -183,7 +183,9 @@ def _describe(error: dict[str, str], step: str) -> str:
     if _NO_COMPILER.search(message) is not None:
         return "cannot compile the export: no C++ compiler for this machine on the PATH: sudo apt-get install g++"
     if (cause := _build_error(message)) is not None:
-        return f"cannot compile the export: {cause}"
+        # Some of export_cpp's kernels do not compile for every model.
+        remedy = ": export with XNNPACK (--xnn)" if not xnn and " error: " in cause else ""
+        return f"cannot compile the export: {cause}{remedy}"
     first = (message.splitlines() or ["no message"])[0].rstrip(" .:")
     return f"{first} ({error['type']} in step '{step}'): --debug shows more"
 

@@ -170,17 +170,22 @@ def _explained(
     from aidge_export_gk7206.preparation import load, lower
 
     try:
-        onnx.checker.check_model(str(model))
-    except onnx.checker.ValidationError as invalid:
-        reason = " ".join((str(invalid).strip().splitlines() or ["no reason given"])[0].split())
-        return ExportError(f"{model}: not a valid ONNX model ({reason})", "check the file with onnx.checker")
-    try:
         lower(load(model), Path(model).stem, _wanted_shapes(sample, shapes))
     except ExportError as other:
         return other
     except Exception:
-        return error
+        return _invalid(model) or error
     return ExportError(_problem(error, step), "export with XNNPACK (--xnn)")
+
+
+def _invalid(model: str | Path) -> ExportError | None:
+    """What ONNX's own checker finds wrong with a model."""
+    try:
+        onnx.checker.check_model(str(model))
+    except onnx.checker.ValidationError as invalid:
+        reason = " ".join((str(invalid).strip().splitlines() or ["no reason given"])[0].split())
+        return ExportError(f"{model}: not a valid ONNX model ({reason})", "check the file with onnx.checker")
+    return None
 
 
 def _problem(error: Exception, step: str) -> str:

@@ -23,6 +23,7 @@ from aidge_export_gk7206.memory import plan_memory
 from aidge_export_gk7206.naming import sanitize_name
 from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.targets import LinuxBoard
+from aidge_export_gk7206.xnnpack.fallbacks import REMEDY
 from aidge_export_gk7206.xnnpack.kernel import Operators
 from aidge_export_gk7206.xnnpack.node import c_list, c_string
 
@@ -125,14 +126,16 @@ def _is_output(node: aidge_core.Node, index: int, imported: bool) -> bool:
 def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Inputs and outputs as export.json and main.cpp describe them.
 
-    :raises ExportError: The sample input is not in the layout that the graph takes.
+    :raises ExportError: The sample input is not in the layout that the graph takes, or an output is not the model's.
     """
     graph = context.graph
     ports_in = [(node, index) for node, index in graph.get_ordered_inputs() if not _optional(node, index)]
     ports_out = list(graph.get_ordered_outputs())
     described = report.ports(graph)
     names = report.output_names(graph)
-    names = names if len(names) == len(ports_out) else [""] * len(ports_out)
+    if names and len(names) != len(ports_out):
+        raise ExportError(f"Aidge makes {len(ports_out)} outputs of the model's {len(names)}", REMEDY)
+    names = names or [""] * len(ports_out)
     inputs, outputs = [], []
     for position, (node, index) in enumerate(ports_in):
         tensor = node.get_operator().get_input(index)

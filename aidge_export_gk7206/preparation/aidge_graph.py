@@ -132,10 +132,16 @@ def mark_outputs(graph: aidge_core.GraphView) -> list[aidge_core.Node]:
 
 
 def unmark_outputs(graph: aidge_core.GraphView, ends: list[aidge_core.Node]) -> None:
-    """Takes these nodes away again."""
+    """Takes these nodes away again, but for those of outputs that other nodes read too.
+
+    Aidge would fuse such an output with one of its readers and then not find it.
+    """
     outputs = []
     for end in ends:
         node, index = end.input(0)
+        if len(node.outputs()[index]) > 1:
+            outputs.append((end, 0))
+            continue
         node.remove_child(end, index)
         graph.remove(end)
         outputs.append((node, index))

@@ -97,7 +97,26 @@ def _loses_axes(operators: Operators, node: aidge_core.Node) -> bool:
     source, target = node.get_operator().get_input(0), node.get_operator().get_output(0)
     if lies_plain(source) and lies_plain(target):
         return False
-    return len(source.dims) != len(target.dims) or memory_order(source) != memory_order(target)
+    if len(source.dims) == len(target.dims):
+        return memory_order(source) != memory_order(target)
+    axis = int(node.get_operator().attr.axis) % len(source.dims)
+    rest = [one for position, one in enumerate(memory_order(source)) if position != axis]
+    return not (lies_plain(target) and len(rest) == len(target.dims) and rest == sorted(rest))
+
+
+# Others do not compile, or were not compared.
+_RESIZES = (
+    (aidge_core.Interpolation.Mode.FLOOR, aidge_core.Interpolation.CoordinateTransformation.ASYMMETRIC),
+    (aidge_core.Interpolation.Mode.LINEAR, aidge_core.Interpolation.CoordinateTransformation.HALF_PIXEL),
+)
+
+
+def _resizes_otherwise(operators: Operators, node: aidge_core.Node) -> bool:
+    attributes = node.get_operator().attr
+    modes = (attributes.interpolation_mode, attributes.coordinate_transformation_mode)
+    source, target = operators.dims(0), operators.out_dims()
+    shrinks = any(after < before for before, after in zip(source, target, strict=True))
+    return modes not in _RESIZES or bool(attributes.antialias) or shrinks
 
 
 def _is_dilated(_: Operators, pool: aidge_core.Node) -> bool:
@@ -148,6 +167,11 @@ _REFUSALS = (
         ("ArgMax", "Gather", "Hardmax", "Softmax", "Split"),
         _loses_axes,
         "would take the axes of the output for others",
+    ),
+    Refusal(
+        ("Resize",),
+        _resizes_otherwise,
+        "is not known to be right for this Resize: nearest (floor, asymmetric) and linear (half_pixel) enlarge",
     ),
     Refusal(("MaxPooling1D", "MaxPooling2D", "AvgPooling2D"), _is_dilated, "has no dilation in pooling"),
     Refusal(("MaxPooling2D", "AvgPooling2D"), _has_activation, "forgets the activation after a pooling"),

@@ -384,6 +384,12 @@ def test_convolutions_in_groups(outputs: int, group: int) -> None:
     )
 
 
+def test_convolutions_in_groups_name_the_remedy() -> None:
+    source = model(lambda g, x: g.conv(x, 6, 8, group=2), (1, 6, 9, 11))
+    with pytest.raises(ExportError, match=r"no convolution in groups: aidge_export_gk7206.prepare\(graph"):
+        refusals.check(adapted(imported(source), (1, 6, 9, 11)))
+
+
 def test_batch_normalization_and_dropout_are_gone() -> None:
     def build(graph: Graph, x: str) -> str:
         parameters = [graph.uniform(6, low=0.5, high=1.5) for _ in range(4)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from aidge_export_gk7206 import commands
-from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.errors import ArgumentError, ExportError
 from aidge_export_gk7206.runners import RUNNERS
 
 PROGRAM = "aidge-gk7206"
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         print(f"{PROGRAM}: error: {_one_line(error)}", file=sys.stderr)
-        return EXIT_FAILED
+        return EXIT_USAGE if isinstance(error, ArgumentError) else EXIT_FAILED
 
 
 def _one_line(error: Exception) -> str:
@@ -141,7 +141,11 @@ def _debug_option() -> _Parser:
 def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="the model: .onnx, or .xmm, compiled for the NPU")
     parser.add_argument(
-        "-o", dest="folder", metavar="DIR", type=Path, help="export folder (default: export_<model>_<dtype>_<target>)"
+        "-o",
+        dest="folder",
+        metavar="DIR",
+        type=_folder,
+        help="export folder (default: export_<model>_<dtype>_<target>)",
     )
     parser.add_argument("--input", metavar="FILE.npy", type=Path, help="sample input in ONNX layout (default: random)")
     parser.add_argument(
@@ -259,6 +263,12 @@ def _add_xnnpack_commands(parser: argparse.ArgumentParser) -> None:
     listing = subparsers.add_parser("list", help="list what is in the cache", parents=[_debug_option()])
     listing.set_defaults(command=commands.xnnpack_list)
     listing.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("the name of a folder is empty")
+    return Path(text)
 
 
 def _count(least: int) -> Callable[[str], int]:

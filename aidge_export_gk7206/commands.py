@@ -8,12 +8,13 @@ import dataclasses
 import json
 import re
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.errors import ArgumentError
 from aidge_export_gk7206.export_folder import UNFINISHED_FILE, ExportFolder, is_export
 from aidge_export_gk7206.export_process import NpuRequest
 from aidge_export_gk7206.tables import print_table
@@ -34,7 +35,7 @@ def export(options: argparse.Namespace) -> int:
 
     for file in (options.model, options.input, options.xmm):
         if file is not None and not file.is_file():
-            raise ExportError(f"no file '{file}'", "check the name")
+            raise ArgumentError(f"no file '{file}'", "check the name")
     given = vars(options)
     config = {field.name: given[field.name] for field in dataclasses.fields(ExportConfig) if field.name in given}
     folder = options.folder or _default_folder(options.model, config["dtype"], config["target"])
@@ -106,8 +107,8 @@ def run(options: argparse.Namespace) -> int:
 
     folder = ExportFolder.load(options.folder)
     runner = get_runner(options.on, folder, options.vlen)
-    if options.output is not None and not options.output.resolve().parent.is_dir():
-        raise ExportError(f"no folder for '{options.output}'", "make it, or choose another --output")
+    if options.output is not None:
+        _check_writable(options.output)
     if options.input is None:
         inputs = folder.reference_inputs()
     else:
@@ -213,9 +214,9 @@ def _shapes(texts: Sequence[str]) -> dict[str, list[int]]:
     for text in texts:
         name, _, dims = text.rpartition("=")
         if re.fullmatch(r"[1-9][0-9]*([,x][1-9][0-9]*)*", dims) is None:
-            raise ExportError(f"--shape '{text}' is not a shape", "write it as 1,3,224,224 or input=1,3,224,224")
+            raise ArgumentError(f"--shape '{text}' is not a shape", "write it as 1,3,224,224 or input=1,3,224,224")
         if name in shapes:
-            raise ExportError(f"--shape names '{name or 'the input'}' twice", "give each input one shape")
+            raise ArgumentError(f"--shape names '{name or 'the input'}' twice", "give each input one shape")
         shapes[name] = [int(dim) for dim in re.split("[,x]", dims)]
     return shapes
 
@@ -258,9 +259,39 @@ def _npu_request(options: argparse.Namespace) -> NpuRequest | None:
 def _check_replaceable(folder: Path) -> None:
     """Refuses to export over something that is not an export: Aidge empties the folder."""
     if folder.exists() and not folder.is_dir():
-        raise ExportError(f"'{folder}' is a file", "choose another folder with -o")
+        raise ArgumentError(f"'{folder}' is a file", "choose another folder with -o")
     if folder.is_dir() and any(folder.iterdir()) and not is_export(folder):
-        raise ExportError(f"the folder '{folder}' holds something other than an export", "choose another with -o")
+        raise ArgumentError(f"the folder '{folder}' holds something other than an export", "choose another with -o")
+    _check_place(folder)
+
+
+def _check_place(folder: Path) -> None:
+    """Refuses a folder that cannot be made or written, before the work rather than after it."""
+    there = folder.absolute()
+    while not there.exists():
+        there = there.parent
+    if not there.is_dir():
+        raise ArgumentError(f"cannot make the folder '{folder}': '{there}' is a file", "choose another with -o")
+    # Whether that may be written cannot be told from its mode alone: /proc says yes to root.
+    try:
+        with tempfile.TemporaryDirectory(dir=there):
+            pass
+    except OSError as error:
+        raise ArgumentError(f"cannot write to '{there}' ({error.strerror})", "choose another folder with -o") from error
+
+
+def _check_writable(file: Path) -> None:
+    """Refuses an output that cannot be written, before the run rather than after it."""
+    if not file.resolve().parent.is_dir():
+        raise ArgumentError(f"no folder for '{file}'", "make it, or choose another --output")
+    there = file.exists()
+    try:
+        with file.open("ab"):
+            pass
+    except OSError as error:
+        raise ArgumentError(f"cannot write '{file}' ({error.strerror})", "choose another --output") from error
+    if not there:
+        file.unlink()
 
 
 def _progress(step: str) -> None:

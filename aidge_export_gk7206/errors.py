@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: EPL-2.0
-"""The one exception that users see: what is wrong, and what to do about it."""
+"""What users see: what is wrong, and what to do about it."""
 
 
 class ExportError(RuntimeError):
@@ -15,3 +15,7 @@ class ExportError(RuntimeError):
         super().__init__(f"{problem}: {remedy}" if remedy else problem)
         self.problem = problem
         self.remedy = remedy
+
+
+class ArgumentError(ExportError):
+    """An argument of the command line that is wrong: exit code 2."""

@@ -181,8 +181,13 @@ class ExportFolder:
         from aidge_export_gk7206.tensor_files import check_arrays, load_array
 
         paths = [self.path / file for file in files]
-        arrays = [load_array(path) for path in paths]
-        check_arrays(arrays, tensors, kind, [str(path) for path in paths])
+        try:
+            arrays = [load_array(path) for path in paths]
+            check_arrays(arrays, tensors, kind, [str(path) for path in paths])
+        except ExportError as error:
+            raise ExportError(
+                f"the export in '{self.path}' is damaged: {error.problem}", "export the model again"
+            ) from None
         return arrays
 
 

@@ -23,16 +23,22 @@ WORKER = (sys.executable, "-m", "aidge_export_gk7206._worker")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # Aidge's log breaks long messages; only their first line has the dash.
 _COMPLAINT = re.compile(r"^\[(?:FATAL|ERROR)\] *(- )?(.*)")
+# CMake's words; a toolchain file for another machine has its own.
+_NO_COMPILER = re.compile(r"No CMAKE_(?:C|CXX|ASM)_COMPILER could be found|is not a full path to an existing compiler")
+_HELD = re.compile(r"\[(?:FATAL|ERROR)\]|CMake Error|\s*$")
+_CONTINUED = re.compile(r"CMake |\s|-- Configuring incomplete")
 
 
 @dataclass
 class _Messages:
     """What the process has said so far."""
 
+    debug: bool = False
     step: str = "starting"
     report: dict[str, Any] | None = None
     error: dict[str, str] | None = None
     complaint: str = ""
+    held: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -140,15 +146,16 @@ def export_in_process(
     :rtype: dict[str, Any]
     :raises ExportError: The export failed, whichever way.
     """
-    messages = _Messages()
+    messages = _Messages(debug=request.debug)
     # Aidge writes exported_graph.mmd into the current folder.
     with tempfile.TemporaryDirectory(prefix="aidge-gk7206-") as folder:
         code = _run_worker(worker, request.to_json(), folder, messages, progress)
     if messages.error is not None:
-        raise ExportError(_describe(messages.error, messages.step))
+        raise ExportError(_describe(messages.error, messages.step, bool(request.config.get("xnn"))))
     if messages.report is not None and code == 0:
+        sys.stderr.writelines(messages.held)
         return messages.report
-    raise _death(code, messages)
+    raise _death(code, messages, bool(request.config.get("xnn")))
 
 
 def _run_worker(
@@ -204,32 +211,43 @@ def _take(answer: dict[str, Any], messages: _Messages, progress: Callable[[str],
 
 def _forward_logs(stream: IO[str], messages: _Messages) -> None:
     for line in stream:
-        sys.stderr.write(line)
-        sys.stderr.flush()
-        if (match := _COMPLAINT.match(_COLOUR.sub("", line))) is not None:
+        text = _COLOUR.sub("", line)
+        # What the error message will say is not said twice.
+        if messages.debug or not (_HELD.match(text) or (messages.held and _CONTINUED.match(text))):
+            sys.stderr.write(line)
+            sys.stderr.flush()
+        else:
+            messages.held.append(line)
+        if (match := _COMPLAINT.match(text)) is not None:
             begun = "" if match.group(1) else messages.complaint + " "
             messages.complaint = (begun + match.group(2).strip()).strip()
 
 
-def _death(code: int, messages: _Messages) -> ExportError:
+def _death(code: int, messages: _Messages, xnn: bool) -> ExportError:
     said = f" ({messages.complaint})" if messages.complaint else ""
     if code < 0:
         name = signal.Signals(-code).name
         memory = "; memory may have run out" if code == -signal.SIGKILL else ""
         return ExportError(
             f"Aidge died of {name} in step '{messages.step}'{said}{memory}",
-            "a defect of Aidge with this model; --debug shows where",
+            "a defect of Aidge with this model; --debug shows where"
+            if xnn
+            else "a defect of Aidge with this model: export with XNNPACK (--xnn)",
         )
     return ExportError(f"Aidge gave up with exit code {code} in step '{messages.step}'{said}", "--debug shows more")
 
 
-def _describe(error: dict[str, str], step: str) -> str:
+def _describe(error: dict[str, str], step: str, xnn: bool) -> str:
     """The error of the process in one line."""
     message = error["message"].strip()
     if not error["type"]:
         return message
+    if _NO_COMPILER.search(message) is not None:
+        return "cannot compile the export: no C++ compiler for this machine on the PATH: sudo apt-get install g++"
     if (cause := _build_error(message)) is not None:
-        return f"cannot compile the export: {cause}"
+        # Some of export_cpp's kernels do not compile for every model.
+        remedy = ": export with XNNPACK (--xnn)" if not xnn and " error: " in cause else ""
+        return f"cannot compile the export: {cause}{remedy}"
     first = (message.splitlines() or ["no message"])[0].rstrip(" .:")
     return f"{first} ({error['type']} in step '{step}'): --debug shows more"
 

@@ -17,10 +17,10 @@ from aidge_core.export_utils import compile_export
 from aidge_core.export_utils.config import ExportConfig
 from aidge_core.export_utils.export import ExportContext, finalize_export, prepare_export
 
-from aidge_export_gk7206 import reference, targets
+from aidge_export_gk7206 import explanations, reference, targets
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.model_source import ModelSource, open_model
+from aidge_export_gk7206.model_source import ModelSource, open_model, wanted_shapes
 from aidge_export_gk7206.offloading import NpuOptions
 from aidge_export_gk7206.simulator_export import write_simulator_model
 from aidge_export_gk7206.toolchains import find_tool, require_tool
@@ -80,13 +80,38 @@ def export_model(
     :raises ExportError: Something that the user can mend.
     """
     _check_config(config, on_npu=npu is not None)
+    begun: list[str] = []
+
+    def note(name: str) -> None:
+        begun.append(name)
+        if progress is not None:
+            progress(name)
+
+    try:
+        return _export(Path(model), config, sample, shapes or {}, npu, force, note)
+    # Aidge raises whatever it likes.
+    except Exception as error:
+        if config.xnn or npu is not None or not begun or begun[-1] == "compile":
+            raise
+        wanted = wanted_shapes(sample, shapes or {})
+        raise explanations.explained(error, begun[-1], Path(model), wanted) from error
+
+
+def _export(
+    model: Path,
+    config: ExportConfig,
+    sample: Array | None,
+    shapes: Mapping[str, Sequence[int]],
+    npu: NpuOptions | None,
+    force: bool,
+    progress: Progress,
+) -> ExportReport:
     steps: dict[str, float] = {}
     warnings: list[str] = []
 
     @contextmanager
     def step(name: str) -> Iterator[None]:
-        if progress is not None:
-            progress(name)
+        progress(name)
         start = time.perf_counter()
         yield
         steps[name] = (time.perf_counter() - start) * 1e3
@@ -94,9 +119,7 @@ def export_model(
     with ExitStack() as stack:
         with step("prepare"):
             scratch = Path(stack.enter_context(TemporaryDirectory(prefix="aidge-gk7206-")))
-            source = open_model(
-                Path(model), shapes or {}, sample, xnn=config.xnn, npu=npu, scratch=scratch, force=force
-            )
+            source = open_model(model, shapes, sample, xnn=config.xnn, npu=npu, scratch=scratch, force=force)
         name = config.export_folder or f"export_{source.graph.name()}_{config.dtype}_{config.target}"
         with step("reference"):
             golden = source.golden()
@@ -106,6 +129,8 @@ def export_model(
         with step("generate"):
             folder = Path(finalize_export(context, config.application).path)
             description = reference.store(folder, [source.sample], golden)
+            if golden is not None:
+                explanations.check_outputs(description["outputs"], golden.outputs)
         if source.region is not None:
             with step("simulator"):
                 warnings += write_simulator_model(folder, source.region, config)

@@ -69,12 +69,23 @@ def open_model(
         )
     if path.suffix == ".xmm":
         return _from_xmm(path, sample, npu or NpuOptions())
-    wanted_shapes = dict(shapes)
-    if sample is not None and not raw:
-        wanted_shapes.setdefault("", list(sample.shape))
+    if sample is not None and not np.isfinite(sample).all():
+        raise ExportError(
+            f"the sample input holds {np.count_nonzero(~np.isfinite(sample))} values that are infinite or not a number",
+            "its outputs could not be compared: give finite ones",
+        )
+    wanted = wanted_shapes(None if raw else sample, shapes)
     if npu is not None:
-        return _offloaded(path, wanted_shapes, sample, xnn, npu, scratch, force)
-    return _whole(path, wanted_shapes, sample, xnn)
+        return _offloaded(path, wanted, sample, xnn, npu, scratch, force)
+    return _whole(path, wanted, sample, xnn)
+
+
+def wanted_shapes(sample: Array | None, shapes: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    """Shapes of inputs by name: those that were given, else that of the sample."""
+    wanted = dict(shapes)
+    if sample is not None:
+        wanted.setdefault("", list(sample.shape))
+    return wanted
 
 
 def _whole(path: Path, shapes: Mapping[str, Sequence[int]], sample: Array | None, xnn: bool) -> ModelSource:

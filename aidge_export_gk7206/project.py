@@ -26,6 +26,7 @@ from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.operators import model_file_name
 from aidge_export_gk7206.schedule import StableSchedule
 from aidge_export_gk7206.targets import LinuxBoard
+from aidge_export_gk7206.xnnpack.fallbacks import REMEDY
 from aidge_export_gk7206.xnnpack.kernel import Operators
 
 DATA = "data"
@@ -159,12 +160,16 @@ def _npu_node(schedule: StableSchedule) -> aidge_core.Node | None:
 def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Inputs and outputs as export.json and main.cpp describe them.
 
-    :raises ExportError: The sample input is not in the layout that the graph takes.
+    :raises ExportError: The sample input is not in the layout that the graph takes, or an output is not the model's.
     """
     graph = context.graph
     ports_in = [(node, index) for node, index in graph.get_ordered_inputs() if not _optional(node, index)]
     ports_out = list(graph.get_ordered_outputs())
     described = report.ports(graph)
+    names = report.output_names(graph)
+    if names and len(names) != len(ports_out):
+        raise ExportError(f"Aidge makes {len(ports_out)} outputs of the model's {len(names)}", REMEDY)
+    names = names or [""] * len(ports_out)
     inputs, outputs = [], []
     for position, (node, index) in enumerate(ports_in):
         tensor = node.get_operator().get_input(index)
@@ -182,7 +187,11 @@ def _ports(context: ExportContext) -> tuple[list[dict[str, Any]], list[dict[str,
     for position, (node, index) in enumerate(ports_out):
         tensor = node.get_operator().get_output(index)
         symbol = report.symbol(node, index, "output")
-        entry = described["outputs"][position] if described else report.describe_port(node, index, "output")
+        entry = (
+            described["outputs"][position]
+            if described
+            else report.describe_port(node, index, "output", names[position])
+        )
         outputs.append({**entry, "symbol": symbol, "ctype": aidge2c(tensor.dtype)})
     return inputs, outputs
 

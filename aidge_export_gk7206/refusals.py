@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: EPL-2.0
 """Graphs that are not exported, because the program would be wrong."""
 
+import math
+
 import aidge_core
 from aidge_core.export_utils.export import ExportContext
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.fallbacks import REMEDY, check_fallback, is_fallback
 from aidge_export_gk7206.xnnpack.kernel import Operators, is_served, kernel_of
+from aidge_export_gk7206.xnnpack.parts import lies_plain
 
 
 def check(context: ExportContext) -> None:
@@ -17,6 +20,7 @@ def check(context: ExportContext) -> None:
     :raises ExportError: It names the layer, the reason and the remedy.
     """
     check_types(context)
+    mend_dims(context.scheduler.get_sequential_static_scheduling())
     check_output_padding(context.graph)
     for node in context.scheduler.get_sequential_static_scheduling():
         if is_served(node):
@@ -24,6 +28,34 @@ def check(context: ExportContext) -> None:
             kernel_of(node)
         elif is_fallback(node):
             check_fallback(node)
+
+
+def mend_dims(nodes: list[aidge_core.Node]) -> None:
+    """Gives reshaped images their dims in memory: Aidge's adaptation gives them those of another layout.
+
+    What it then inserts to change the layout of such an image would move bytes that are not there.
+
+    :param nodes: All nodes, in the order in which they run.
+    :type nodes: list[aidge_core.Node]
+    """
+    for node in nodes:
+        operator = node.get_operator()
+        source, target = (operator.get_input(0) if node.get_nb_inputs() else None), operator.get_output(0)
+        if node.type() == "Reshape" and source is not None and lies_plain(target):
+            shape = _resolved([int(dim) for dim in operator.attr.shape], [int(dim) for dim in source.dims])
+            if sorted(shape) == sorted(target.dims):
+                target.resize(shape)
+        elif node.type() == "Transpose" and source is not None and Operators(node).is_inserted():
+            # What Aidge inserts has more entries than axes.
+            order = [axis for axis in operator.attr.output_dims_order if axis < len(source.dims)]
+            target.resize([source.dims[axis] for axis in order])
+
+
+def _resolved(shape: list[int], source: list[int]) -> list[int]:
+    """A shape without ONNX's 0, the dim of the source, and -1, the rest."""
+    shape = [source[axis] if dim == 0 and axis < len(source) else dim for axis, dim in enumerate(shape)]
+    known = math.prod(dim for dim in shape if dim != -1)
+    return [math.prod(source) // max(known, 1) if dim == -1 else dim for dim in shape]
 
 
 def check_types(context: ExportContext) -> None:

@@ -12,7 +12,7 @@ from aidge_core.export_utils.data_conversion import sanitize_cpp_identifier
 from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.parameters import FOLDER as PARAMETERS
 from aidge_export_gk7206.schedule import StableSchedule
-from aidge_export_gk7206.xnnpack.kernel import is_served, kernel_of, layer_name
+from aidge_export_gk7206.xnnpack.kernel import OUTPUT_NAMES, is_served, kernel_of, layer_name
 
 #: Attribute of one node of a prepared graph that describes the model's inputs and outputs, as JSON. It travels with the
 #: graph through Aidge's export, which knows nothing of names and layouts in the ONNX model.
@@ -34,10 +34,19 @@ def _is_kernel(node: aidge_core.Node) -> bool:
     return bool(node.type().startswith("Xnn") or node.type() == XMM_GRAPH)
 
 
-def describe_port(node: aidge_core.Node, index: int, side: str) -> dict[str, Any]:
+def output_names(graph: aidge_core.GraphView) -> list[str]:
+    """Names of the outputs in the model, as a mended graph has them; empty for another."""
+    for node in graph.get_nodes():
+        if node.annotations().has_attr(OUTPUT_NAMES):
+            return [str(name) for name in node.annotations().get_attr(OUTPUT_NAMES)]
+    return []
+
+
+def describe_port(node: aidge_core.Node, index: int, side: str, name: str = "") -> dict[str, Any]:
     """Entry of export.json for a graph of Aidge's own operators: Aidge's label tells the layout.
 
     :param side: ``"input"`` or ``"output"``.
+    :param name: Name in the model, where it is known.
     """
     operator = node.get_operator()
     tensor = operator.get_input(index) if side == "input" else operator.get_output(index)
@@ -47,7 +56,7 @@ def describe_port(node: aidge_core.Node, index: int, side: str) -> dict[str, Any
     permutation = [0, *range(2, len(dims)), 1] if nhwc or nwc else None
     shape = dims if permutation is None else [dims[permutation.index(axis)] for axis in range(len(dims))]
     return {
-        "name": _name_in_model(node, index, side) or symbol(node, index, side),
+        "name": name or _name_in_model(node, index, side) or symbol(node, index, side),
         "dtype": str(tensor.dtype).removeprefix("dtype."),
         "shape": shape,
         "layout": "nhwc" if nhwc else "nwc" if nwc else "default",

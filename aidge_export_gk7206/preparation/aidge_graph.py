@@ -13,6 +13,7 @@ from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.naming import sanitize_name
 from aidge_export_gk7206.preparation import aidge_operands, aidge_operators
 from aidge_export_gk7206.preparation.aidge_edit import ONNX_LAYOUTS, nodes_of
+from aidge_export_gk7206.xnnpack.kernel import OUTPUT_NAMES, PREPARE, layer_name
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def mend(
     aidge_core.expand_metaops(graph, recursive=True, name_format="{0}_{1}_{2}", unique_name=True)
     graph.set_backend("cpu")
     drop_pooling_indices(graph)
+    ends = mark_outputs(graph)
     drop_dropout(graph)
     aidge_operators.name_grouped_convolutions(graph)
     while not forward_dims(graph, dims):
@@ -60,6 +62,7 @@ def mend(
             raise _unknown_dims(graph)
     fold_constants(graph)
     label_layouts(graph)
+    aidge_operands.own_parameters(graph)
     aidge_core.fuse_batchnorm(graph)
     for rewrite in (
         aidge_operands.casts_of_constants,
@@ -74,6 +77,7 @@ def mend(
         rewrite(graph)
         forward_dims(graph, dims)
         label_layouts(graph)
+    unmark_outputs(graph, ends)
     restore_names(graph, names)
     return graph
 
@@ -110,8 +114,47 @@ def port_names(graph: aidge_core.GraphView) -> Names:
     )
 
 
+def mark_outputs(graph: aidge_core.GraphView) -> list[aidge_core.Node]:
+    """Puts a node behind every output: where one is rewritten, Aidge forgets its place among the others.
+
+    :return: These nodes, in the order of the outputs.
+    """
+    ends = []
+    for position, (node, index) in enumerate(graph.get_ordered_outputs()):
+        end = aidge_core.Identity(name=f"output_{position}")
+        end.get_operator().set_backend("cpu")
+        node.add_child(end, index, 0)
+        ends.append(end)
+    for end in ends:
+        graph.add(end)
+    graph.set_ordered_outputs([(end, 0) for end in ends])
+    return ends
+
+
+def unmark_outputs(graph: aidge_core.GraphView, ends: list[aidge_core.Node]) -> None:
+    """Takes these nodes away again, but for those of outputs that other nodes read too.
+
+    Aidge would fuse such an output with one of its readers and then not find it.
+    """
+    outputs = []
+    for end in ends:
+        node, index = end.input(0)
+        if len(node.outputs()[index]) > 1:
+            outputs.append((end, 0))
+            continue
+        node.remove_child(end, index)
+        graph.remove(end)
+        outputs.append((node, index))
+    graph.set_ordered_outputs(outputs)
+
+
 def restore_names(graph: aidge_core.GraphView, names: Names) -> None:
-    """Gives the inputs and outputs their names back."""
+    """Gives the inputs and outputs their names back.
+
+    Aidge's adaptation replaces nodes and loses what they are annotated with: all nodes get the outputs' names.
+    """
+    for node in graph.get_nodes():
+        node.annotations().set_attr(OUTPUT_NAMES, names.outputs)
     for (node, index), name in zip(graph.get_mandatory_inputs(), names.inputs, strict=False):
         if name:
             node.input_name(index, name)
@@ -162,17 +205,25 @@ def forward_dims(graph: aidge_core.GraphView, dims: list[list[int]]) -> bool:
     """
     # Nodes that have come lately are last, the graph's input among them.
     graph.set_mandatory_inputs_first()
-    return bool(graph.forward_dims(dims, allow_data_dependency=True))
+    try:
+        return bool(graph.forward_dims(dims, allow_data_dependency=True))
+    except RuntimeError as error:
+        who = next((_who(node) for node in graph.get_ordered_nodes() if not node.get_operator().dims_forwarded()), "")
+        reason = (str(error).splitlines() or ["no reason given"])[0].rstrip(" .:")
+        raise ExportError(
+            f"{who or 'a layer'}: Aidge cannot tell the shape of its output ({reason})", PREPARE
+        ) from None
 
 
 def _unknown_dims(graph: aidge_core.GraphView) -> ExportError:
     """Names the first operator that Aidge has no rule for."""
     unknown = [node for node in graph.get_ordered_nodes() if not node.get_operator().dims_forwarded()]
-    who = f"layer '{unknown[0].name()}' ({unknown[0].type()})" if unknown else "a layer"
-    return ExportError(
-        f"{who}: Aidge cannot tell the shape of its output",
-        'prepare the ONNX file instead: aidge_export_gk7206.prepare("model.onnx")',
-    )
+    who = _who(unknown[0]) if unknown else "a layer"
+    return ExportError(f"{who}: Aidge cannot tell the shape of its output", PREPARE)
+
+
+def _who(node: aidge_core.Node) -> str:
+    return f"layer '{layer_name(node)}' ({node.type()})"
 
 
 def fold_constants(graph: aidge_core.GraphView) -> None:

@@ -17,8 +17,24 @@ from aidge_export_gk7206.preparation.aidge_edit import (
     replace,
     set_constant,
 )
+from aidge_export_gk7206.preparation.aidge_operators import GROUPED
 
 _BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Sum")
+
+
+#: What Aidge fuses a batch normalization into.
+_FUSES = ("Conv1D", "Conv2D", "ConvDepthWise1D", "ConvDepthWise2D", "ConvTranspose1D", "ConvTranspose2D", "FC", GROUPED)
+
+
+def own_parameters(graph: aidge_core.GraphView) -> None:
+    """Weights and biases before a batch normalization are no one else's: Aidge writes the product into them."""
+    for node in nodes_of(graph, *_FUSES):
+        if not any("BatchNorm" in reader.type() for reader in node.get_children()):
+            continue
+        for index in range(1, node.get_nb_inputs()):
+            producer, array = node.input(index)[0], constant_of(node, index)
+            if array is not None and sum(len(readers) for readers in producer.outputs()) > 1:
+                set_constant(graph, node, index, array)
 
 
 def bounds_to_attributes(graph: aidge_core.GraphView) -> None:

@@ -12,7 +12,7 @@ from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.preparation.aidge_edit import nodes_of
 from aidge_export_gk7206.preparation.aidge_graph import Names, forward_dims, mend
 from aidge_export_gk7206.preparation.aidge_operators import GROUPED, activations_apart_from_pooling
-from aidge_export_gk7206.preparation.cleanup import drop_constant_inputs, fix_dims, fold_constants
+from aidge_export_gk7206.preparation.cleanup import drop_constant_inputs, fix_dims, fold_constants, name_nodes
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,16 @@ def to_portable(model: ir.Model, name: str, shapes: Mapping[str, Sequence[int]])
     :raises ExportError: Something cannot be exported without XNNPACK.
     """
     drop_constant_inputs(model)
+    name_nodes(model)
     if len(model.graph.inputs) != 1:
+        given = ", ".join(f"'{value.name}'" for value in model.graph.inputs) or "none"
         raise ExportError(
-            f"the model has {len(model.graph.inputs)} inputs",
+            f"the model has {len(model.graph.inputs)} inputs ({given})",
             "Aidge 0.10.1 exports models with one input: merge them, or make the others constant",
         )
+    dtype = model.graph.inputs[0].dtype
+    if dtype is not None and dtype != ir.DataType.FLOAT:
+        raise ExportError(f"input '{model.graph.inputs[0].name}' is {dtype.name}", "export a float32 model")
     fix_dims(model, shapes)
     # onnx_ir renames an input that is an output as well.
     input_name = model.graph.inputs[0].name or ""

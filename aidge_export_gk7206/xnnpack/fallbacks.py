@@ -13,7 +13,7 @@ import aidge_core
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.kernel import Operators
-from aidge_export_gk7206.xnnpack.parts import lies_plain, memory_order, pads_with_zeros
+from aidge_export_gk7206.xnnpack.parts import lies_plain, memory_order, padding, pads_with_zeros
 
 REMEDY = 'prepare the ONNX file, aidge_export_gk7206.prepare("model.onnx"), and export it with xnn=True'
 
@@ -80,6 +80,50 @@ def _ignores_padding(_: Operators, pool: aidge_core.Node) -> bool:
     return any(pool.get_operator().attr.ignore_pads)
 
 
+def _overhangs(operators: Operators, pool: aidge_core.Node) -> bool:
+    """Whether ``ceil_mode`` lets the last window reach beyond the padded image: what is beyond must not count."""
+    pad = operators.find("Pad")
+    dims, out = operators.dims(operators.main_input(pad or pool)), operators.out_dims()
+    if len(dims) != 4 or len(out) != 4:
+        return True
+    pads, attributes = padding(operators, pad), pool.get_operator().attr
+    return any(
+        (out[axis + 1] - 1) * attributes.stride_dims[axis] + attributes.kernel_dims[axis]
+        > dims[axis + 1] + pads[axis] + pads[axis + 2]
+        for axis in (0, 1)
+    )
+
+
+def _loses_axes(operators: Operators, node: aidge_core.Node) -> bool:
+    """Whether an axis of a tensor that lies channels last is picked, and what is left has other axes or another order.
+
+    What Aidge says about the order of the rest is not what the kernel leaves.
+    """
+    source, target = node.get_operator().get_input(0), node.get_operator().get_output(0)
+    if lies_plain(source) and lies_plain(target):
+        return False
+    if len(source.dims) == len(target.dims):
+        return memory_order(source) != memory_order(target)
+    axis = int(node.get_operator().attr.axis) % len(source.dims)
+    rest = [one for position, one in enumerate(memory_order(source)) if position != axis]
+    return not (lies_plain(target) and len(rest) == len(target.dims) and rest == sorted(rest))
+
+
+# Others do not compile, or were not compared.
+_RESIZES = (
+    (aidge_core.Interpolation.Mode.FLOOR, aidge_core.Interpolation.CoordinateTransformation.ASYMMETRIC),
+    (aidge_core.Interpolation.Mode.LINEAR, aidge_core.Interpolation.CoordinateTransformation.HALF_PIXEL),
+)
+
+
+def _resizes_otherwise(operators: Operators, node: aidge_core.Node) -> bool:
+    attributes = node.get_operator().attr
+    modes = (attributes.interpolation_mode, attributes.coordinate_transformation_mode)
+    source, target = operators.dims(0), operators.out_dims()
+    shrinks = any(after < before for before, after in zip(source, target, strict=True))
+    return modes not in _RESIZES or bool(attributes.antialias) or shrinks
+
+
 def _is_dilated(_: Operators, pool: aidge_core.Node) -> bool:
     return any(dilation != 1 for dilation in pool.get_operator().attr.dilations)
 
@@ -123,6 +167,17 @@ _REFUSALS = (
     Refusal(("Clip",), _has_bound_inputs, "does not look at the inputs of Clip that are its bounds"),
     Refusal(("GlobalAveragePooling",), _is_not_square, "swaps height and width in GlobalAveragePooling"),
     Refusal(("AvgPooling1D", "AvgPooling2D"), _ignores_padding, "counts the padding in AveragePool"),
+    Refusal(("AvgPooling2D",), _overhangs, "counts what is beyond the image where ceil_mode lets a window overhang it"),
+    Refusal(
+        ("ArgMax", "Gather", "Hardmax", "Softmax", "Split"),
+        _loses_axes,
+        "would take the axes of the output for others",
+    ),
+    Refusal(
+        ("Resize",),
+        _resizes_otherwise,
+        "is not known to be right for this Resize: nearest (floor, asymmetric) and linear (half_pixel) enlarge",
+    ),
     Refusal(("MaxPooling1D", "MaxPooling2D", "AvgPooling2D"), _is_dilated, "has no dilation in pooling"),
     Refusal(("MaxPooling2D", "AvgPooling2D"), _has_activation, "forgets the activation after a pooling"),
     Refusal(("MaxPooling2D",), _counts_padding, "does not count the zeros of a Pad operator before MaxPool"),

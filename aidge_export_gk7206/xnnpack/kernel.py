@@ -22,6 +22,9 @@ Array = npt.NDArray[Any]
 #: What to do about a graph that Aidge's importer or adaptation has left in a state that cannot be exported right.
 PREPARE = 'prepare the ONNX file instead: aidge_export_gk7206.prepare("model.onnx")'
 
+#: Annotation of the nodes of a mended graph: the names of all its outputs.
+OUTPUT_NAMES = "model_output_names"
+
 
 @dataclass(frozen=True)
 class Kernel:

@@ -17,6 +17,7 @@ import aidge_onnx
 import numpy as np
 import onnx
 import onnx_ir as ir
+import onnxruntime
 import pytest
 import zoo
 from aidge_core.export_utils.config import ExportConfig
@@ -25,6 +26,7 @@ from support.graphs import Graph
 
 import aidge_export_gk7206
 from aidge_export_gk7206 import ExportError, refusals
+from aidge_export_gk7206.exporting import export_model
 from aidge_export_gk7206.preparation.portable import explicit_padding, to_portable
 from aidge_export_gk7206.project import drop_other_outputs
 from aidge_export_gk7206.xnnpack.kernel import Kernel, is_served, kernel_of
@@ -242,6 +244,26 @@ WRONG_IN_EXPORT_CPP: dict[str, tuple[Callable[[Graph, str], str], str]] = {
         lambda graph, x: graph.op("Relu", graph.op("MaxPool", convolved(graph, x), kernel_shape=[2, 2])),
         "forgets the activation",
     ),
+    "overhanging windows": (
+        _pool(strides=[2, 2], pads=[1, 0, 0, 0], ceil_mode=1, count_include_pad=1),
+        "beyond the image",
+    ),
+    "indices of one axis": (
+        lambda graph, x: graph.op("Gather", convolved(graph, x), graph.constant(1, np.int64), axis=2),
+        "axes of the output",
+    ),
+    "indices of two axes": (
+        lambda graph, x: graph.op("Gather", convolved(graph, x), graph.constant([[0, 2], [4, 1]], np.int64), axis=-2),
+        "axes of the output",
+    ),
+    "shrinking": (
+        lambda graph, x: graph.op("Resize", convolved(graph, x), "", graph.constant([1, 1, 0.5, 0.5]), mode="linear"),
+        "not known to be right",
+    ),
+    "rounding": (
+        lambda graph, x: graph.op("Resize", convolved(graph, x), "", graph.constant([1, 1, 2, 2]), mode="nearest"),
+        "not known to be right",
+    ),
     "depthwise multiplier": (lambda graph, x: graph.conv(x, 5, 10, group=5, pads=[1, 1, 1, 1]), "several outputs"),
 }
 
@@ -337,12 +359,17 @@ def test_constant_operands(op: str, shape: tuple[int, ...]) -> None:
 
 def run(graph: aidge_core.GraphView, values: np.ndarray) -> np.ndarray:
     """The first output, computed by Aidge."""
+    return run_all(graph, values)[0]
+
+
+def run_all(graph: aidge_core.GraphView, values: np.ndarray) -> list[np.ndarray]:
+    """All outputs, computed by Aidge."""
     graph.set_backend("cpu")
     graph.set_datatype(aidge_core.dtype.float32)
     graph.forward_dims([list(values.shape)], allow_data_dependency=True)
     tensor = aidge_core.Tensor(values)
     tensor.set_data_format(aidge_core.dformat.nchw)
-    return np.array(aidge_core.SequentialScheduler(graph).forward(data=[tensor])[0])
+    return [np.array(output) for output in aidge_core.SequentialScheduler(graph).forward(data=[tensor])]
 
 
 @pytest.mark.parametrize(("outputs", "group"), [(8, 2), (12, 6)])
@@ -357,12 +384,115 @@ def test_convolutions_in_groups(outputs: int, group: int) -> None:
     )
 
 
+def test_convolutions_in_groups_name_the_remedy() -> None:
+    source = model(lambda g, x: g.conv(x, 6, 8, group=2), (1, 6, 9, 11))
+    with pytest.raises(ExportError, match=r"no convolution in groups: aidge_export_gk7206.prepare\(graph"):
+        refusals.check(adapted(imported(source), (1, 6, 9, 11)))
+
+
 def test_batch_normalization_and_dropout_are_gone() -> None:
     def build(graph: Graph, x: str) -> str:
         parameters = [graph.uniform(6, low=0.5, high=1.5) for _ in range(4)]
         return graph.op("Dropout", graph.op("BatchNormalization", convolved(graph, x), *parameters))
 
     assert types(adapted(mended(model(build)), IMAGE)) == ["PadConv"]
+
+
+def normalized(graph: Graph, x: str, beta: str = "") -> str:
+    scale, mean, variance = (graph.uniform(6, low=0.5, high=1.5) for _ in range(3))
+    return graph.op("BatchNormalization", x, scale, beta or graph.uniform(6), mean, variance)
+
+
+def test_parameters_that_a_batch_normalization_changes_are_shared() -> None:
+    """Aidge scales them in place: by the wrong factors, or twice, for whoever else reads them."""
+    graph = Graph(opset=13)
+    weights, bias = graph.normal(6, 5, 3, 3), graph.uniform(6)
+    first, second, third = (graph.op("Conv", "input", weights, bias) for _ in range(3))
+    outputs = [normalized(graph, first), graph.op("Relu", second), normalized(graph, third, bias)]
+    source = graph.model({"input": IMAGE}, outputs)
+    values = np.random.default_rng(3).normal(size=IMAGE).astype(np.float32)
+    for output, wanted in zip(run_all(mended(source), values), reference(source, values), strict=True):
+        assert np.allclose(output, wanted, atol=1e-5)
+
+
+def reference(source: onnx.ModelProto, values: np.ndarray) -> list[np.ndarray]:
+    session = onnxruntime.InferenceSession(source.SerializeToString(), providers=["CPUExecutionProvider"])
+    return list(session.run(None, {"input": values}))
+
+
+def test_outputs_keep_their_order_and_names() -> None:
+    """Also those that are rewritten, and those that Aidge's adaptation replaces."""
+    from aidge_export_gk7206.project import _ports
+
+    graph = Graph(opset=13)
+    normal = normalized(graph, convolved(graph, "input"))
+    mean = graph.op("ReduceMean", "input", axes=[2, 3])
+    flat = graph.op("Flatten", "input")
+    reshaped = graph.op("Reshape", "input", graph.ints(3, 5, 3, 11))
+    outputs = [normal, convolved(graph, "input"), reshaped, mean, flat, graph.op("Relu", normal)]
+    source = graph.model({"input": IMAGE}, outputs)
+    context = adapted(mended(source), IMAGE)
+    refusals.check(context)
+    ports = _ports(context)[1]
+    assert [port["name"] for port in ports] == outputs
+    shapes = [[1, 6, 9, 11], [1, 6, 9, 11], [3, 5, 3, 11], [1, 5, 1, 1], [1, 495], [1, 6, 9, 11]]
+    assert [port["shape"] for port in ports] == shapes
+
+
+@pytest.mark.parametrize("mend", [True, False])
+@pytest.mark.parametrize("xnn", [True, False])
+def test_reshaped_images(mend: bool, xnn: bool) -> None:
+    """Aidge gives them the dims of another layout before it changes the layout."""
+    source = model(lambda graph, x: graph.op("Reshape", graph.op("Relu", x), graph.ints(3, 5, 3, 11)), (1, 5, 9, 11))
+    context = adapted(mended(source) if mend else imported(source), IMAGE, xnn=xnn)
+    refusals.check(context)
+    reshape, transpose = layers(context)[-2:]
+    assert list(reshape.get_operator().get_output(0).dims) == [3, 5, 3, 11]
+    assert list(transpose.get_operator().get_output(0).dims) == [3, 3, 11, 5]
+
+
+def test_shapes_that_aidge_refuses() -> None:
+    def build(graph: Graph, x: str) -> str:
+        return graph.op("Slice", x, graph.ints(-1), graph.ints(-99), graph.ints(3), graph.ints(-1))
+
+    with pytest.raises(ExportError, match=r"layer '.*' \(Slice\): Aidge cannot tell the shape"):
+        mended(model(build))
+
+
+def test_inputs_without_xnnpack() -> None:
+    graph = Graph(opset=13)
+    pair = graph.model({"a": IMAGE, "b": IMAGE}, [graph.op("Add", "a", "b")])
+    with pytest.raises(ExportError, match=r"2 inputs \('a', 'b'\)"):
+        to_portable(ir.from_proto(pair), "pair", {})
+    graph = Graph(opset=13)
+    integers = graph.model({"a": IMAGE}, [graph.op("Cast", "a", to=1)], dtype=onnx.TensorProto.INT64)
+    with pytest.raises(ExportError, match="input 'a' is INT64: export a float32 model"):
+        to_portable(ir.from_proto(integers), "integers", {})
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda graph, x: graph.op("Exp", x), r"layer '.*' \(Exp\): export_cpp has no kernel for it: .*--xnn"),
+        (
+            lambda graph, x: graph.op("ReduceMax", x, axes=[1]),
+            r"layer '.*' \(ReduceMax\): export_cpp applies its axes.*: export with XNNPACK \(--xnn\)",
+        ),
+        (
+            lambda graph, x: graph.op("Foo", x, domain="my.dom"),
+            r"layer '.*': operator my.dom.Foo is not supported: replace it",
+        ),
+    ],
+)
+def test_remedies_without_xnnpack(
+    build: Callable[[Graph, str], str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other way, where it works; what is wrong there, where it does not."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(model(build), "model.onnx")
+    config = ExportConfig(target="host", xnn=False, export_folder="project", compile=False)
+    with pytest.raises(ExportError, match=message):
+        export_model("model.onnx", config)
 
 
 def test_names() -> None:

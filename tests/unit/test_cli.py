@@ -181,10 +181,21 @@ def test_run_with_bad_inputs(command: Command, toy: Path) -> None:
 
 
 def test_run_with_a_bad_output(command: Command, toy: Path) -> None:
-    assert command("run", toy, "--output", "no/where.npz") == 1
+    assert command("run", toy, "--output", "no/where.npz") == 2
     command.assert_error("no folder for 'no/where.npz'")
-    assert command("run", toy, "--output", toy) == 1
-    command.assert_error("cannot write")
+    for place in (toy, "/proc/x"):
+        assert command("run", toy, "--output", place) == 2
+        command.assert_error("cannot write", "choose another --output")
+
+
+def test_validate_of_a_damaged_export(command: Command, toy: Path) -> None:
+    file = toy / "reference" / "output_0.npy"
+    file.write_bytes(b"")
+    assert command("validate", toy) == 1
+    command.assert_error("is damaged: cannot read", ": export the model again")
+    file.unlink()
+    assert command("validate", toy) == 1
+    command.assert_error("is damaged: no file", ": export the model again")
 
 
 def test_run_of_something_else(command: Command, toy: Path) -> None:
@@ -295,10 +306,16 @@ def test_export_replaces_only_exports(command: Command, fake_export: list[export
     Path("mine").mkdir()
     Path("mine/precious.txt").touch()
     Path("file").touch()
-    assert command("export", "my-net 1.onnx", "-o", "mine") == 1
+    assert command("export", "my-net 1.onnx", "-o", "mine") == 2
     command.assert_error("the folder 'mine' holds something other than an export: choose another with -o")
-    assert command("export", "my-net 1.onnx", "-o", "file") == 1
+    assert command("export", "my-net 1.onnx", "-o", "file") == 2
     command.assert_error("'file' is a file")
+    assert command("export", "my-net 1.onnx", "-o", "file/below") == 2
+    command.assert_error("cannot make the folder 'file/below'", "choose another with -o")
+    assert command("export", "my-net 1.onnx", "-o", "/proc/new") == 2
+    command.assert_error("cannot write to '/proc'", "choose another folder with -o")
+    assert command("export", "my-net 1.onnx", "-o", "") == 2
+    command.assert_error("the name of a folder is empty")
     assert not fake_export
     Path("empty").mkdir()
     assert command("export", "my-net 1.onnx", "-o", "empty") == 0
@@ -316,14 +333,14 @@ def test_an_export_that_fails_may_be_repeated(command: Command, fake_export: lis
 
 
 def test_export_of_nothing(command: Command, fake_export: list[export_process.Request]) -> None:
-    assert command("export", "none.onnx") == 1
+    assert command("export", "none.onnx") == 2
     command.assert_error("no file 'none.onnx'")
-    assert command("export", "my-net 1.onnx", "--input", "none.npy") == 1
+    assert command("export", "my-net 1.onnx", "--input", "none.npy") == 2
     command.assert_error("no file 'none.npy'")
     for shape in ("", "x=", "1,,3", "0,3", "x=1,-3"):
-        assert command("export", "my-net 1.onnx", "--shape", shape) == 1
+        assert command("export", "my-net 1.onnx", "--shape", shape) == 2
         command.assert_error(f"--shape '{shape}' is not a shape")
-    assert command("export", "my-net 1.onnx", "--shape", "x=1", "--shape", "x=2") == 1
+    assert command("export", "my-net 1.onnx", "--shape", "x=1", "--shape", "x=2") == 2
     command.assert_error("--shape names 'x' twice")
     assert not fake_export
 

@@ -67,6 +67,21 @@ def test_a_signal(tmp_path: Path, name: str) -> None:
         run(tmp_path, script)
 
 
+def test_a_signal_without_xnnpack_names_the_other_way(tmp_path: Path) -> None:
+    script = SAY + 'say(progress="adapt"); os.kill(os.getpid(), signal.SIGFPE)'
+    with pytest.raises(ExportError, match=r"died of SIGFPE in step 'adapt': .*: export with XNNPACK \(--xnn\)"):
+        run(tmp_path, script)
+
+
+def test_what_the_error_says_is_not_said_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    noise = "a log\\n\\n[\\x1b[91mERROR\\x1b[0m] - Assertion failed\\nCMake Error: CMAKE_CXX_COMPILER not set"
+    with pytest.raises(ExportError, match="broken"):
+        run(tmp_path, SAY + f'print("{noise}"); say(error={{"type": "", "message": "broken"}})')
+    assert capsys.readouterr().err == "a log\n"
+    run(tmp_path, SAY + f'print("{noise}"); say(report={{}})')
+    assert "Assertion failed" in capsys.readouterr().err
+
+
 def test_an_exit_that_claims_success(tmp_path: Path) -> None:
     fatal = r"\x1b[95mFATAL\x1b[0m"
     script = SAY + f'say(progress="adapt"); print("[{fatal}] - no module\\n[{fatal}]   x"); sys.exit(0)'
@@ -97,6 +112,12 @@ def test_a_process_that_does_not_start(tmp_path: Path) -> None:
             "    sudo apt-get install clang-19\n\n"
             "Call Stack (most recent first):\n",
             "cannot compile the export: no compiler found: sudo apt-get install clang-19",
+        ),
+        (
+            "RuntimeError",
+            "Failed to build export: cmake -B build\n\nCMake Error at CMakeLists.txt:6 (project):\n"
+            "  No CMAKE_CXX_COMPILER could be found.\n",
+            "cannot compile the export: no C++ compiler for this machine on the PATH: sudo apt-get install g++",
         ),
         (
             "RuntimeError",

@@ -7,6 +7,7 @@ import aidge_core
 import numpy as np
 from aidge_core import dformat
 
+from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.xnnpack.kernel import Array, Kernel, Operators, serves, serves_fused, serves_generic
 from aidge_export_gk7206.xnnpack.parts import (
     activation,
@@ -20,7 +21,7 @@ from aidge_export_gk7206.xnnpack.parts import (
     refuse,
     window_size,
 )
-from aidge_export_gk7206.xnnpack.specs import IMAGE, SEQUENCE, recipes, spec
+from aidge_export_gk7206.xnnpack.specs import ANY, IMAGE, SEQUENCE, recipes, spec
 
 _CONVOLUTIONS = ("Conv2D", "ConvDepthWise2D", "Conv1D", "ConvDepthWise1D")
 _CHANNELS_LAST = (dformat.nhwc, dformat.nwc)
@@ -185,3 +186,10 @@ def weights(operators: Operators, conv: aidge_core.Node) -> tuple[Callable[[], A
         return array[:, np.newaxis] if array.ndim == 3 else array
 
     return read, image_dims(operators, [dims[axis] for axis in order])
+
+
+@serves_generic("Conv", specs=[ANY])
+def unknown_convolution(operators: Operators) -> Kernel:
+    """What Aidge's importer makes of convolutions in groups: an operator that it knows nothing about."""
+    remedy = "aidge_export_gk7206.prepare(graph, shapes=...) makes it one that exports"
+    raise ExportError(f"{operators.who()}: Aidge has no convolution in groups", remedy)

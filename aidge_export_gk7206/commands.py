@@ -77,7 +77,7 @@ def bundle(options: argparse.Namespace) -> int:
 
     for file in (options.model, options.input):
         if file is not None and not file.is_file():
-            raise ExportError(f"no file '{file}'", "check the name")
+            raise ArgumentError(f"no file '{file}'", "check the name")
     check_folder(options.folder)
     request = BundleRequest(
         options.model,
@@ -233,7 +233,7 @@ def _npu_request(options: argparse.Namespace) -> NpuRequest | None:
     is_model = options.model.suffix == ".xmm"
     if not (options.on_npu or options.xmm or is_model):
         if given:
-            raise ExportError(f"{given[0]} is for models on the NPU", "add --xmm FILE, or --npu for the simulator")
+            raise ArgumentError(f"{given[0]} is for models on the NPU", "add --xmm FILE, or --npu for the simulator")
         return None
     outputs: dict[str, int | None] = {}
     for text in options.xmm_output:

@@ -147,15 +147,16 @@ def export_in_process(
     :raises ExportError: The export failed, whichever way.
     """
     messages = _Messages(debug=request.debug)
+    xnn = isinstance(request, BundleRequest) or bool(request.config.get("xnn"))
     # Aidge writes exported_graph.mmd into the current folder.
     with tempfile.TemporaryDirectory(prefix="aidge-gk7206-") as folder:
         code = _run_worker(worker, request.to_json(), folder, messages, progress)
     if messages.error is not None:
-        raise ExportError(_describe(messages.error, messages.step, bool(request.config.get("xnn"))))
+        raise ExportError(_describe(messages.error, messages.step, xnn))
     if messages.report is not None and code == 0:
         sys.stderr.writelines(messages.held)
         return messages.report
-    raise _death(code, messages, bool(request.config.get("xnn")))
+    raise _death(code, messages, xnn)
 
 
 def _run_worker(

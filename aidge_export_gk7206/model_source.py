@@ -63,17 +63,17 @@ def open_model(
     """
     raw = npu is not None and npu.preprocessing.raw
     if sample is not None and sample.dtype != (np.uint8 if raw else np.float32):
-        wanted = "uint8" if raw else "float32"
+        dtype = "uint8" if raw else "float32"
         raise ExportError(
-            f"the sample input is {sample.dtype}, the program takes {wanted}", f"convert it with astype('{wanted}')"
+            f"the sample input is {sample.dtype}, the program takes {dtype}", f"convert it with astype('{dtype}')"
         )
-    if path.suffix == ".xmm":
-        return _from_xmm(path, sample, npu or NpuOptions())
     if sample is not None and not np.isfinite(sample).all():
         raise ExportError(
             f"the sample input holds {np.count_nonzero(~np.isfinite(sample))} values that are infinite or not a number",
             "its outputs could not be compared: give finite ones",
         )
+    if path.suffix == ".xmm":
+        return _from_xmm(path, sample, npu or NpuOptions())
     wanted = wanted_shapes(None if raw else sample, shapes)
     if npu is not None:
         return _offloaded(path, wanted, sample, xnn, npu, scratch, force)

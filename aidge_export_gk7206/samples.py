@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.errors import ArgumentError, ExportError
 from aidge_export_gk7206.tensor_files import load_array
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ def sample_files(folder: Path) -> tuple[Path, ...]:
     :type folder: Path
     :return: ``.npy`` files and pictures.
     :rtype: tuple[Path, ...]
-    :raises ExportError: There are none.
+    :raises ArgumentError: There are none.
     """
     if not folder.is_dir():
-        raise ExportError(f"no folder '{folder}'", "name the one that holds the samples")
+        raise ArgumentError(f"no folder '{folder}'", "name the one that holds the samples")
     files = tuple(sorted(file for file in folder.iterdir() if file.suffix.lower() in (".npy", *PICTURES)))
     if not files:
-        raise ExportError(
+        raise ArgumentError(
             f"no .npy files and no pictures in '{folder}'",
             f"write samples with numpy.save(file, array), or put {', '.join(PICTURES)} files there",
         )

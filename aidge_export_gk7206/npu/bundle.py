@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.errors import ArgumentError, ExportError
 from aidge_export_gk7206.npu.bundle_readme import Origin, readme
 from aidge_export_gk7206.npu.preprocessing import Preprocessing
 from aidge_export_gk7206.npu.quantisation import Grid, check_range, grid_for
@@ -266,14 +266,14 @@ def _scratch(folder: Path) -> TemporaryDirectory[str]:
 def check_folder(folder: Path) -> None:
     """Refuses a folder that holds something other than a bundle.
 
-    :raises ExportError: It does.
+    :raises ArgumentError: It does.
     """
     if folder.exists() and not folder.is_dir():
-        raise ExportError(f"'{folder}' is a file", "choose another folder with -o")
+        raise ArgumentError(f"'{folder}' is a file", "choose another folder with -o")
     if (folder / DESCRIPTION_FILE).is_file() or not folder.is_dir():
         return
     if any(not file.name.startswith(_SCRATCH) for file in folder.iterdir()):
-        raise ExportError(f"the folder '{folder}' holds something other than a bundle", "choose another with -o")
+        raise ArgumentError(f"the folder '{folder}' holds something other than a bundle", "choose another with -o")
 
 
 def _remove_bundle(folder: Path) -> None:

@@ -5,26 +5,20 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import re
-import sys
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aidge_export_gk7206.errors import ArgumentError
 from aidge_export_gk7206.export_folder import UNFINISHED_FILE, ExportFolder, is_export
 from aidge_export_gk7206.export_process import NpuRequest
+from aidge_export_gk7206.printing import note, print_bundle, print_export, print_json, print_run, print_validation
 from aidge_export_gk7206.tables import print_table
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from aidge_export_gk7206.runners import RunResult
-    from aidge_export_gk7206.validation import Validation
+    pass
 
 
 def export(options: argparse.Namespace) -> int:
@@ -62,9 +56,9 @@ def export(options: argparse.Namespace) -> int:
     if options.json:
         report["folder"] = str(folder)
         keys = ("folder", "target", "nodes", "arena_bytes", "weights_bytes", "macs", "memory")
-        _print_json({key: report[key] for key in keys})
+        print_json({key: report[key] for key in keys})
     else:
-        _print_export(folder, report)
+        print_export(folder, report)
     return 0
 
 
@@ -93,9 +87,9 @@ def bundle(options: argparse.Namespace) -> int:
     )
     description = export_in_process(request, _progress)
     if options.json:
-        _print_json({"folder": str(options.folder), **description})
+        print_json({"folder": str(options.folder), **description})
         return 0
-    _print_bundle(options.folder, description)
+    print_bundle(options.folder, description)
     print(f"\nREADME.txt there says how to go on; in the end:\n    {export_command(description, request.outputs)}")
     return 0
 
@@ -121,9 +115,9 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         save_archive(options.output, outputs)
     if options.json:
-        _print_json({"runner": runner.name, **result.raw})
+        print_json({"runner": runner.name, **result.raw})
     else:
-        _print_run(runner.name, folder, outputs, result)
+        print_run(runner.name, folder, outputs, result)
     return 0
 
 
@@ -136,12 +130,12 @@ def validate(options: argparse.Namespace) -> int:
     runner = get_runner(options.on, folder, options.vlen)
     result = validation.validate(folder, runner, RunOptions(timeout=options.timeout))
     if options.json:
-        _print_json(result.to_json())
+        print_json(result.to_json())
     else:
-        _print_validation(result)
+        print_validation(result)
     for output in result.outputs:
         if output.non_finite:
-            _note(f"output '{output.name}' holds {output.non_finite} values that are infinite or not a number")
+            note(f"output '{output.name}' holds {output.non_finite} values that are infinite or not a number")
     return 0 if result.passed else 1
 
 
@@ -151,7 +145,7 @@ def doctor(options: argparse.Namespace) -> int:
 
     found = checks()
     if options.json:
-        _print_json([dataclasses.asdict(check) for check in found])
+        print_json([dataclasses.asdict(check) for check in found])
     else:
         states = [("ok" if check.ok else "MISSING" if check.required else "missing") for check in found]
         print_table(
@@ -170,7 +164,7 @@ def inspect(options: argparse.Namespace) -> int:
 
     description = describe(options.model)
     if options.json:
-        _print_json(description)
+        print_json(description)
     else:
         print_tables(description)
     return 0
@@ -190,13 +184,13 @@ def xnnpack_list(options: argparse.Namespace) -> int:
 
     builds = cache.installed()
     if options.json:
-        _print_json([{**dataclasses.asdict(build), "folder": str(build.folder)} for build in builds])
+        print_json([{**dataclasses.asdict(build), "folder": str(build.folder)} for build in builds])
     elif builds:
         head = ("arch", "commit", "date", "from", "compiler", "flags", "folder")
         rows = [(b.arch, b.commit, b.date, b.origin, b.compiler, b.flags, str(b.folder)) for b in builds]
         print_table(head, rows)
     else:
-        _note("no XNNPACK in the cache: aidge-gk7206 xnnpack build --arch riscv64 makes one")
+        note("no XNNPACK in the cache: aidge-gk7206 xnnpack build --arch riscv64 makes one")
     return 0
 
 
@@ -295,115 +289,4 @@ def _check_writable(file: Path) -> None:
 
 
 def _progress(step: str) -> None:
-    _note(f"{step} ...")
-
-
-def _note(text: str) -> None:
-    print(f"aidge-gk7206: {text}", file=sys.stderr, flush=True)
-
-
-# ---- what is printed -------------------------------------------------------------------------------------------------
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, allow_nan=False))
-
-
-def _print_export(folder: Path, report: dict[str, Any]) -> None:
-    libraries = Counter(node["library"] for node in report["nodes"])
-    print(f"exported to {folder} for {report['target']}")
-    print("layers   " + ", ".join(f"{count} by {library}" for library, count in sorted(libraries.items())))
-    print(f"memory   arena {report['arena_bytes']:,} bytes, weights {report['weights_bytes']:,} bytes")
-    for name, title in (("linux", "Linux"), ("mmz", "NPU (MMZ)")):
-        need = report["memory"].get(name)
-        if need is not None and "mmz" in report["memory"]:
-            print(f"         {title}: {need['total']:,} of {need['capacity']:,} bytes")
-    print(f"compute  {report['macs']:,} multiply-accumulates per inference")
-    print("steps    " + ", ".join(f"{step} {milliseconds:.0f} ms" for step, milliseconds in report["steps"].items()))
-    rows = [(n["name"], n["type"], n["library"], n["reason"]) for n in report["nodes"] if n["reason"]]
-    if rows:
-        print("\nlayers that XNNPACK does not run:")
-        print_table(("layer", "operator", "library", "reason"), rows)
-    for warning in report["warnings"]:
-        _note(f"warning: {warning}")
-
-
-def _print_bundle(folder: Path, description: dict[str, Any]) -> None:
-    samples = len(description["samples"])
-    print(f"bundle of {description['model']} in {folder}: {samples} samples, reference {description['reference']}\n")
-    rows = [
-        (
-            kind,
-            tensor["name"],
-            _dims(tensor["shape"]),
-            f"{tensor['min']:.6g}",
-            f"{tensor['max']:.6g}",
-            f"{tensor['dtype']} {tensor['scale']:.6g} {tensor['zero_point']}",
-        )
-        for kind, tensor in [
-            ("input", description["input"]),
-            *(("output", output) for output in description["outputs"]),
-        ]
-    ]
-    print_table(("", "tensor", "shape", "min", "max", "stored: type, scale, zero point"), rows, right=("min", "max"))
-    if description["input"]["holds"] != "pixels":
-        _note("the input is no picture here: --mean and --std say that it is made from pixels, which the NPU takes")
-
-
-def _print_run(
-    runner: str, folder: ExportFolder, outputs: dict[str, npt.NDArray[np.generic]], result: RunResult
-) -> None:
-    xnnpack = f", XNNPACK {result.xnnpack}" if result.xnnpack else ""
-    print(f"{folder.model} for {folder.target} on {runner}{xnnpack}\n")
-    rows = []
-    for name, array in outputs.items():
-        values = array.ravel()
-        first = " ".join(f"{value:.6g}" for value in values[:5].tolist()) + (" ..." if values.size > 5 else "")
-        rows.append((name, _dims(array.shape), first))
-    print_table(("output", "shape", "values"), rows)
-    times = result.times_ms
-    print(f"\ninit     {result.init_ms:.4f} ms")
-    print(
-        f"forward  min {times['min']:.4f} ms, median {times['median']:.4f} ms, max {times['max']:.4f} ms "
-        f"({result.raw['iterations']} runs)"
-    )
-    if result.layers and "ms" in result.layers[0]:
-        print()
-        print_table(
-            ("layer", "operator", "library", "ms", "share"),
-            [
-                (layer["name"], layer["operator"], layer["library"], f"{layer['ms']:.4f}", f"{layer['share']:.1%}")
-                for layer in result.layers
-            ],
-            right=("ms", "share"),
-        )
-
-
-def _print_validation(result: Validation) -> None:
-    libraries = ", ".join(f"{count} by {library}" for library, count in result.libraries.items() if count)
-    xnnpack = f", XNNPACK {result.xnnpack}" if result.xnnpack else ""
-    print(f"{result.target} on {result.runner}{xnnpack}; layers: {libraries}; reference: {result.reference}\n")
-    print_table(
-        ("output", "shape", "largest difference", "largest reference", "cosine", "passed"),
-        [
-            (
-                output.name,
-                _dims(output.shape),
-                _number(output.max_abs_diff),
-                _number(output.max_abs_reference),
-                "not finite" if output.cosine is None else f"{output.cosine:.9f}",
-                "yes" if output.passed else "NO",
-            )
-            for output in result.outputs
-        ],
-        right=("largest difference", "largest reference", "cosine"),
-    )
-    print("\npassed" if result.passed else "\nFAILED")
-
-
-def _dims(shape: Sequence[int]) -> str:
-    return "x".join(map(str, shape)) or "scalar"
-
-
-def _number(value: float | None) -> str:
-    return "not finite" if value is None else f"{value:.3g}"
+    note(f"{step} ...")

@@ -102,7 +102,7 @@ class K230(LinuxBoard):
 
 
 class CortexA7(CPU):
-    """Arm Cortex-A7: armv7-a with NEON and VFPv4, hard float."""
+    """Two cores of Arm's Cortex-A7: armv7-a with NEON and VFPv4, hard float. A program uses one."""
 
     def __init__(self, xnn_pack: bool = False) -> None:
         super().__init__(xnn_pack=xnn_pack)
@@ -110,6 +110,7 @@ class CortexA7(CPU):
         self._lib.insert(0, "export_gk7206")
         self._arch = "armv7-cortex-a7"
         self.frequency_hz = 1_188_000_000
+        self.cores = 2
 
 
 class XmediaNpu(Accelerator):
@@ -130,13 +131,14 @@ class GK7206V12A(LinuxBoard):
 
     """
 
+    board_name = "gk7206"
     other_toolchains = ("gk7206-sdk.toolchain",)
     mmz_capacity = 224 * 2**20
 
     def __init__(self, xnn_pack: bool = False) -> None:
         self.npu = XmediaNpu()
         super().__init__(
-            name="gk7206" if type(self) is GK7206V12A else type(self).__name__.lower(),
+            name=self.board_name,
             cpu=CortexA7(xnn_pack=xnn_pack),
             memory=Memory(capacity=32 * 2**20, priority=0, mem_type="DDR3", external=True),
             accelerators=[self.npu],
@@ -149,6 +151,7 @@ class GK7206V12A(LinuxBoard):
 class GK7206V11A(GK7206V12A):
     """Goke GK7206V11A: the same with 128 MB of DDR3."""
 
+    board_name = "gk7206v11a"
     mmz_capacity = 96 * 2**20
 
 

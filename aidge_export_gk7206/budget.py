@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.npu.layout import PAGE_BYTES
 from aidge_export_gk7206.npu.xmm import read
 from aidge_export_gk7206.targets import LinuxBoard
 
@@ -26,7 +27,9 @@ def memory(device: LinuxBoard, weights: int, arena: int, model_file: Path | None
     linux = {**parts, "total": sum(parts.values()), "capacity": device.mem.capacity}
     if model_file is None:
         return {"linux": linux}
-    regions = read(model_file).mmz()
+    # The runtime wants a workspace and weights in any case, of a page at least.
+    page = {"workspace": PAGE_BYTES, "weights": PAGE_BYTES}
+    regions = {name: max(size, page.get(name, 0)) for name, size in read(model_file).mmz().items()}
     return {"linux": linux, "mmz": {**regions, "total": sum(regions.values()), "capacity": device.mmz_capacity}}
 
 

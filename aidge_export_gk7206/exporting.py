@@ -120,6 +120,7 @@ def _export(
         with step("prepare"):
             scratch = Path(stack.enter_context(TemporaryDirectory(prefix="aidge-gk7206-")))
             source = open_model(model, shapes, sample, xnn=config.xnn, npu=npu, scratch=scratch, force=force)
+            warnings += source.warnings
         name = config.export_folder or f"export_{source.graph.name()}_{config.dtype}_{config.target}"
         with step("reference"):
             golden = source.golden()

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from aidge_export_gk7206 import reference
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.npu.checks import warnings
 from aidge_export_gk7206.npu.offload import Region
+from aidge_export_gk7206.npu.xmm import read
 from aidge_export_gk7206.offloading import NpuOptions, golden_vectors, kernels_from_xmm, offload_model, random_sample
 from aidge_export_gk7206.preparation import load, lower, to_aidge
 from aidge_export_gk7206.reference import Golden
@@ -29,6 +31,7 @@ class ModelSource:
     :ivar sample: An input, in the layout of the model.
     :ivar golden: Computes the outputs for the sample; gives None where nobody can.
     :ivar is_image: Whether the sample's axes are those of ONNX, so that images are channels first.
+    :ivar warnings: What is worth knowing of it.
     :ivar region: What runs on the NPU and is known as a graph.
     """
 
@@ -37,6 +40,7 @@ class ModelSource:
     sample: Array
     golden: Callable[[], Golden | None]
     is_image: bool = True
+    warnings: tuple[str, ...] = ()
     region: Region | None = None
 
 
@@ -145,8 +149,16 @@ def _offloaded(
         array = random_input(port.shape, port.dtype)
     if not force:
         offloaded.check_range(array)
+    notes = warnings(offloaded.region.file)
+    if npu.file is None and not npu.samples:
+        notes.append("its ranges come from random numbers: give samples with --calibration or --input")
     return ModelSource(
-        to_aidge(offloaded.kernels), None, array, lambda: offloaded.golden(array), region=offloaded.region
+        to_aidge(offloaded.kernels),
+        None,
+        array,
+        lambda: offloaded.golden(array),
+        warnings=tuple(f"{offloaded.region.path.name}: {note}" for note in notes),
+        region=offloaded.region,
     )
 
 
@@ -154,14 +166,15 @@ def _from_xmm(path: Path, sample: Array | None, npu: NpuOptions) -> ModelSource:
     if npu.file is not None or npu.outputs or not npu.preprocessing.is_identity:
         raise ExportError("the model is a .xmm file itself", "leave out --xmm, --xmm-output, --mean, --std and --order")
     kernels = kernels_from_xmm(path, raw=npu.preprocessing.raw)
+    notes = tuple(f"{path.name}: {note}" for note in warnings(read(path)))
     (port,) = kernels.inputs
     vectors = golden_vectors(path) if sample is None else None
     if vectors is not None:
-        return ModelSource(to_aidge(kernels), None, vectors.sample(port.dtype), lambda: vectors.golden, is_image=False)
+        return ModelSource(to_aidge(kernels), None, vectors.sample(port.dtype), lambda: vectors.golden, False, notes)
     array = random_input(port.shape, port.dtype) if sample is None else sample
     if array.shape != port.shape:
         raise ExportError(f"the sample is {list(array.shape)}, the file takes {list(port.shape)}", "reshape it")
-    return ModelSource(to_aidge(kernels), None, array, lambda: None, is_image=False)
+    return ModelSource(to_aidge(kernels), None, array, lambda: None, False, notes)
 
 
 def random_input(shape: tuple[int, ...], dtype: str) -> Array:

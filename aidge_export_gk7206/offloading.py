@@ -14,6 +14,7 @@ import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.naming import sanitize_name
+from aidge_export_gk7206.npu.checks import check_usable
 from aidge_export_gk7206.npu.golden import Tail, golden, golden_files, grid, pixels, tail_of
 from aidge_export_gk7206.npu.layout import DataType
 from aidge_export_gk7206.npu.library import XMM_GRAPH
@@ -131,9 +132,11 @@ def _samples(model: ir.Model, options: NpuOptions) -> list[Array]:
 def random_sample(shape: tuple[int, ...], preprocessing: Preprocessing) -> Array:
     """An input of random pixels where it is made from pixels, of random numbers otherwise; always the same."""
     values = random_input(shape)
-    if preprocessing.is_identity or len(shape) < 3:
+    if preprocessing.is_identity:
         return values
-    return preprocessing.from_pixels(np.floor(values * 256), 1)
+    pixels = np.floor(values * 256)
+    has_channels = len(shape) >= 3
+    return preprocessing.from_pixels(pixels if has_channels else pixels.reshape(-1, 1), 1).reshape(shape)
 
 
 # ---- a model of the NPU alone ----------------------------------------------------------------------------------------
@@ -147,6 +150,7 @@ def kernels_from_xmm(path: Path, *, raw: bool = False) -> KernelGraph:
     :raises ExportError: The file cannot be read, or has several inputs.
     """
     file = read(path, verify=True)
+    check_usable(file)
     if len(file.inputs) != 1:
         raise ExportError(f"{path}: the file has {len(file.inputs)} inputs", "compile the model for one input")
     (entry,) = file.inputs
@@ -216,11 +220,11 @@ def golden_vectors(path: Path) -> GoldenVectors | None:
         data = one.read_bytes()
         if len(data) != tensor.size:
             raise ExportError(f"{one} has {len(data)} bytes, the tensor {tensor.size}", "remove it, or make it again")
-        flat = np.frombuffer(data, dtype=np.uint8)
         element = tensor.dtype.numpy
+        flat = np.frombuffer(data[: len(data) // element.itemsize * element.itemsize], dtype=element)
         wide = [*tensor.pitches[:-1], element.itemsize]
-        arrays.append(np.lib.stride_tricks.as_strided(flat.view(element), tensor.dims, wide).copy())
+        arrays.append(np.lib.stride_tricks.as_strided(flat, tensor.dims, wide).copy())
     grids = [Grid(tensor.dtype, tensor.scale, tensor.zero_point) for tensor in tensors]
-    step = [abs(g.scale) for g in grids[1:]]
     outputs = [g.real(array) for g, array in zip(grids[1:], arrays[1:], strict=True)]
+    step = [float(g.step(output).max()) for g, output in zip(grids[1:], outputs, strict=True)]
     return GoldenVectors(arrays[0], grids[0], Golden("golden vectors of the compiler", outputs, step))

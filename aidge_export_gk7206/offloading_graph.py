@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import aidge_core
@@ -18,11 +19,15 @@ from aidge_export_gk7206.preparation.kernel_graph import (
     Dims,
     KernelGraph,
     Op,
+    Port,
     Tensor,
     permuted,
     same_bytes,
 )
 from aidge_export_gk7206.preparation.to_aidge import from_aidge
+
+#: Operators that compute nothing; a region and what follows it may both have them.
+_LAYOUT_ONLY = frozenset({"XnnCopy", "XnnInput", "XnnTranspose"})
 
 
 def offload(
@@ -50,37 +55,38 @@ def offload(
     (source,) = kernels.inputs
     if preprocessing.raw:
         raise ExportError("a prepared graph takes float32", "export the ONNX file with --xmm and --raw")
-    wanted = {port.name: None for port in kernels.outputs} if outputs is None else _as_mapping(outputs)
+    wanted = _as_mapping(outputs) or {port.name: None for port in kernels.outputs}
     ends = {name: _find(kernels, name) for name in wanted}
-    _check_closed(kernels, [tensor for tensor, _, _ in ends.values()])
     entry = match_input(source.name, source.shape, file)
     matches = match_outputs({name: shape for name, (_, shape, _) in ends.items()}, file, wanted)
     chosen = [match.index for match in matches]
     shapes = [match.shape for match in matches]
     session = describe_session(Path(path), source.shape, shapes, chosen, describe(preprocessing))
     assert session is not None  # matched above
-    before: list[Op] = []
-    taken = _in_order(source.tensor, source.shape, source.perm, entry.perm, "input (layout)", before)
+    # Where several layers read the input, one passes it on to all.
+    fan_out = [op for op in kernels.ops if op.type == "XnnInput"]
+    origin = fan_out[0].outputs[0] if fan_out else source.tensor
+    made: list[Op] = []
+    taken = _in_order(origin, source.shape, source.perm, entry.perm, "input (layout)", made)
     attrs = {"file": str(Path(path).resolve()), "session": json.dumps(session.tables), "chosen": chosen}
     given = [Tensor(permuted(shape, perm)) for shape, perm in zip(shapes, session.output_perms, strict=True)]
-    after: list[Op] = []
+    made.append(Op(XMM_GRAPH, [taken], given, attrs, Path(path).stem, XMM_GRAPH))
     new: dict[int, Tensor] = {}
     for match, tensor, perm in zip(matches, given, session.output_perms, strict=True):
         old, shape, wanted_perm = ends[match.name]
         tensor.values.append((match.name, shape, perm))
-        new[id(old)] = _in_order(tensor, shape, perm, wanted_perm, f"{match.name} (layout)", after)
-    inside = _region(kernels, [tensor for tensor, _, _ in ends.values()])
-    rest = [op for op in kernels.ops if id(op) not in inside]
-    for op in rest:
+        new[id(old)] = _in_order(tensor, shape, perm, wanted_perm, f"{match.name} (layout)", made)
+    region = _region(kernels, [tensor for tensor, _, _ in ends.values()])
+    for op in kernels.ops:
         op.inputs = [new.get(id(tensor), tensor) for tensor in op.inputs]
-    node = Op(XMM_GRAPH, [taken], given, attrs, Path(path).stem, XMM_GRAPH)
-    for port in kernels.outputs:
-        object.__setattr__(port, "tensor", new.get(id(port.tensor), port.tensor))
-    return to_aidge(KernelGraph(kernels.name, kernels.inputs, kernels.outputs, [*before, node, *after, *rest]))
+    results = [replace(port, tensor=new.get(id(port.tensor), port.tensor)) for port in kernels.outputs]
+    ops = _needed([*fan_out, *made, *(op for op in kernels.ops if op not in fan_out)], results)
+    _check_closed(ops, region)
+    return to_aidge(KernelGraph(kernels.name, kernels.inputs, results, ops))
 
 
-def _as_mapping(outputs: Mapping[str, int | None] | Iterable[str]) -> dict[str, int | None]:
-    return dict(outputs) if isinstance(outputs, Mapping) else dict.fromkeys(outputs)
+def _as_mapping(outputs: Mapping[str, int | None] | Iterable[str] | None) -> dict[str, int | None]:
+    return dict(outputs) if isinstance(outputs, Mapping) else dict.fromkeys(outputs or ())
 
 
 def _find(kernels: KernelGraph, name: str) -> tuple[Tensor, Dims, Dims]:
@@ -88,16 +94,18 @@ def _find(kernels: KernelGraph, name: str) -> tuple[Tensor, Dims, Dims]:
 
     :raises ExportError: There is none: the value is inside a fused operator, or not in the model.
     """
-    names = []
-    for tensor in [tensor for op in kernels.ops for tensor in op.outputs] + [port.tensor for port in kernels.outputs]:
-        for value, shape, perm in tensor.values:
-            names.append(value)
-            if value == name:
-                return tensor, shape, perm
     for port in kernels.outputs:
         if port.name == name:
             return port.tensor, port.shape, port.perm
-    near = ", ".join(f"'{other}'" for other in names[-5:])
+    found = {
+        value: (tensor, shape, perm)
+        for op in kernels.ops
+        for tensor in op.outputs
+        for value, shape, perm in tensor.values
+    }
+    if name in found:
+        return found[name]  # the last one: those before have gaps between their pixels, which it closes
+    near = ", ".join(f"'{other}'" for other in list(found)[-5:])
     raise ExportError(
         f"the graph has no tensor '{name}': it is fused with what follows, or not in the model",
         f"its last ones are {near}",
@@ -116,17 +124,30 @@ def _region(kernels: KernelGraph, ends: list[Tensor]) -> set[int]:
     return found
 
 
-def _check_closed(kernels: KernelGraph, ends: list[Tensor]) -> None:
-    inside = _region(kernels, ends)
-    last = {id(tensor) for tensor in ends}
-    read = [tensor for op in kernels.ops if id(op) not in inside for tensor in op.inputs]
-    for tensor in [*read, *(port.tensor for port in kernels.outputs)]:
-        if tensor.op is not None and id(tensor.op) in inside and id(tensor) not in last:
-            name = tensor.values[0][0] if tensor.values else tensor.op.layer
-            raise ExportError(
-                f"tensor '{name}' is inside the region, and what follows the region needs it",
-                "name it as an output of the region too, if the file has it",
-            )
+def _needed(ops: list[Op], outputs: list[Port]) -> list[Op]:
+    """The operators that outputs come from, in order."""
+    wanted = {id(port.tensor) for port in outputs}
+    kept: list[Op] = []
+    for op in reversed(ops):
+        if any(id(tensor) in wanted for tensor in op.outputs):
+            kept.append(op)
+            wanted.update(id(tensor) for tensor in op.inputs)
+    return kept[::-1]
+
+
+def _check_closed(ops: list[Op], region: set[int]) -> None:
+    """Refuses a graph that still needs what the region computes.
+
+    :raises ExportError: It names the tensor.
+    """
+    left = [op for op in ops if id(op) in region and op.type not in _LAYOUT_ONLY]
+    if left:
+        tensor = left[-1].outputs[0]
+        name = tensor.values[0][0] if tensor.values else left[-1].layer
+        raise ExportError(
+            f"tensor '{name}' is inside the region, and what follows the region needs it",
+            "name it as an output of the region too, if the file has it",
+        )
 
 
 def _in_order(tensor: Tensor, shape: Dims, perm: Dims, wanted: Dims, layer: str, ops: list[Op]) -> Tensor:

@@ -41,7 +41,8 @@ def print_export(folder: Path, report: dict[str, Any]) -> None:
         need = report["memory"].get(name)
         if need is not None and "mmz" in report["memory"]:
             print(f"         {title}: {need['total']:,} of {need['capacity']:,} bytes")
-    print(f"compute  {report['macs']:,} multiply-accumulates per inference")
+    where = " on the CPU" if "mmz" in report["memory"] else ""
+    print(f"compute  {report['macs']:,} multiply-accumulates per inference{where}")
     print("steps    " + ", ".join(f"{step} {milliseconds:.0f} ms" for step, milliseconds in report["steps"].items()))
     rows = [(n["name"], n["type"], n["library"], n["reason"]) for n in report["nodes"] if n["reason"]]
     if rows:

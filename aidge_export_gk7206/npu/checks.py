@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.npu.layout import (
     CODES,
     HEADER_BYTES,
@@ -38,6 +39,42 @@ def warnings(model: XmmFile) -> list[str]:
         found += _shortened(_packing(tensors, what))
         found += _shortened(warning for tensor in tensors for warning in _tensor(tensor, what))
     return found
+
+
+def check_usable(model: XmmFile) -> None:
+    """Refuses a model that no program could run: the runtime refuses it, or its tensors cannot be converted.
+
+    :param model: The model.
+    :raises ExportError: It says all that is wrong.
+    """
+    found = [*_refused(model), *(problem for problem in _unusable(model))]
+    if found:
+        raise ExportError("; ".join(_shortened(found)), "compile the model again, aidge-gk7206 inspect shows more")
+
+
+def _unusable(model: XmmFile) -> Iterator[str]:
+    for tensors, what in ((model.inputs, "input"), (model.outputs, "output")):
+        if not tensors:
+            yield f"the model has no {what}s"
+        yield from _packing(tensors, what)
+        for tensor in tensors:
+            name = f"{what} {tensor.id}"
+            element = tensor.dtype.element_bytes
+            if not tensor.dtype.has_numpy or element is None:
+                yield f"{name} is {tensor.dtype.label}, which cannot be converted"
+                continue
+            if not (math.isfinite(tensor.scale) and tensor.scale > 0):
+                yield f"{name} has the scale {tensor.scale}"
+            if not tensor.dims or 0 in tensor.dims:
+                yield f"{name} has no values: its dims are {list(tensor.dims)}"
+                continue
+            extent = sum((dim - 1) * pitch for dim, pitch in zip(tensor.dims, tensor.pitches, strict=True)) + int(
+                element
+            )
+            if extent > tensor.size:
+                yield f"{name} takes at least {extent} bytes, the file gives it {tensor.size}"
+            if any(pitch % int(element) for pitch in tensor.pitches) or tensor.pitches[-1] != element:
+                yield f"{name} has pitches {_list(tensor.pitches)} for elements of {int(element)} bytes"
 
 
 def _shortened(found: Iterable[str]) -> list[str]:

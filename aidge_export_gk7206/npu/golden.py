@@ -138,7 +138,8 @@ def _moved(region: Region, ends: dict[str, Array], trial: int) -> dict[str, Arra
     random = np.random.default_rng(trial)
     moved = {}
     for match in region.outputs:
-        value, step = ends[match.name], grid(match).scale
+        value = ends[match.name]
+        step = grid(match).step(value)
         signs = random.choice([-1.0, 1.0], value.shape) if trial > 1 else np.full(value.shape, 1.0 - 2.0 * trial)
         moved[match.name] = (value + step * signs).astype(np.float32)
     return moved

@@ -28,10 +28,11 @@ class Match:
     perm: Dims
 
 
-def layout_of(shape: Sequence[int], dims: Sequence[int]) -> Dims | None:
+def layout_of(shape: Sequence[int], dims: Sequence[int], *, is_input: bool = False) -> Dims | None:
     """Order in which a file has the axes of a tensor of the graph; None where its dims are not those.
 
-    Axes of size 1 do not count: compilers add and drop them.
+    Axes of size 1 do not count: compilers add and drop them. Where both orders fit, as with as many channels as rows
+    and columns, inputs are channels last and outputs channels first, which is what the vendor's compiler makes.
 
     :param shape: Dims in the graph, ONNX order.
     :param dims: Dims in the file.
@@ -41,13 +42,26 @@ def layout_of(shape: Sequence[int], dims: Sequence[int]) -> Dims | None:
     orders = [tuple(range(rank))]
     if rank >= 3:
         orders.append((0, *range(2, rank), 1))
-    # Three channels that are last say that the file has pixels, even where width and height are 3 too.
-    if len(dims) == 4 and dims[-1] == 3 and dims[1] != 3:
+    if is_input:
         orders.reverse()
-    for order in orders:
+    # The very same dims say more than those that only agree apart from ones.
+    for order in sorted(orders, key=lambda order: [shape[axis] for axis in order] != list(dims)):
         if [shape[axis] for axis in order if shape[axis] != 1] == solid:
             return order
     return None
+
+
+def channel_axis_of(shape: Sequence[int], dims: Sequence[int], perm: Dims) -> int | None:
+    """Which axis of a file's tensor is axis 1 of the graph's, the channels; None where there are not several.
+
+    :param shape: Dims in the graph.
+    :param dims: Dims in the file.
+    :param perm: As :func:`layout_of` gives it.
+    """
+    if len(shape) < 3 or shape[1] == 1:
+        return None
+    solid = [axis for axis in perm if shape[axis] != 1]
+    return [position for position, dim in enumerate(dims) if dim != 1][solid.index(1)]
 
 
 def match_input(name: str, shape: Dims, file: XmmFile) -> Match:
@@ -60,7 +74,7 @@ def match_input(name: str, shape: Dims, file: XmmFile) -> Match:
             f"the file has {len(file.inputs)} inputs ({', '.join(_shown(t) for t in file.inputs)}), the graph has one",
             "compile the model for one input: RGB pixels rather than YUV planes",
         )
-    perm = layout_of(shape, file.inputs[0].dims)
+    perm = layout_of(shape, file.inputs[0].dims, is_input=True)
     if perm is None:
         raise ExportError(
             f"input '{name}' is {_dims(shape)} in the graph, {_shown(file.inputs[0])} in the file",

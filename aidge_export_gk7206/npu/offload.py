@@ -10,9 +10,10 @@ import onnx
 import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.npu.checks import check_usable
 from aidge_export_gk7206.npu.layout import DataType
 from aidge_export_gk7206.npu.library import XMM_GRAPH
-from aidge_export_gk7206.npu.matching import Match, match_input, match_outputs
+from aidge_export_gk7206.npu.matching import Match, channel_axis_of, match_input, match_outputs
 from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe
 from aidge_export_gk7206.npu.xmm import Tensor, XmmFile, read
 
@@ -96,7 +97,8 @@ def offload_region(
     :rtype: Region
     :raises ExportError: The file does not fit the model; it says every mismatch.
     """
-    file = read(path)
+    file = read(path, verify=True)
+    check_usable(file)
     preprocessing = preprocessing or Preprocessing()
     if len(model.graph.inputs) != 1:
         raise ExportError(f"the model has {len(model.graph.inputs)} inputs", "the NPU's region takes one")
@@ -130,10 +132,7 @@ def channels(entry: Match, preprocessing: Preprocessing) -> int:
 
 def channel_axis(entry: Match) -> int | None:
     """Which axis of the file's input holds channels; None where it has none."""
-    dims = entry.tensor.dims
-    if len(dims) < 3:
-        return None
-    return len(dims) - 1 if entry.perm[-1] == 1 else 1
+    return channel_axis_of(entry.shape, entry.tensor.dims, entry.perm)
 
 
 def _chosen(model: ir.Model, outputs: Outputs) -> dict[str, int | None]:

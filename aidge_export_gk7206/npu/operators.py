@@ -73,7 +73,9 @@ class XmmGraph(ExportNodeCpp):
                 comment=str(self.attributes["title"]),
                 profile_entry=", ".join(map(c_string, (self.layer, XMM_GRAPH, "export_gk7206"))),
                 declarations=declarations,
-                prepare=f"{session}.open({_RUNTIME}::model_path({c_string(model_file_name(self.file))}))",
+                # It may be open already, where a layer behind it failed to start.
+                prepare=f"({session}.is_open() || "
+                f"{session}.open({_RUNTIME}::model_path({c_string(model_file_name(self.file))})))",
                 run="(" + " &&\n              ".join(steps) + ")",
                 runtime=_RUNTIME,
                 model_file=model_file_name(self.file),

@@ -49,6 +49,14 @@ class Grid:
         info = np.iinfo(self.numpy_type)
         return (info.min - self.zero_point) * self.scale, (info.max - self.zero_point) * self.scale
 
+    def step(self, real: Array) -> Array:
+        """How far the next value that can be stored is from real ones, float64."""
+        if not self.is_float:
+            return np.full(real.shape, self.scale, dtype=np.float64)
+        stored = self.store(real)
+        gap: Array = np.spacing(np.abs(stored)).astype(np.float64) * self.scale
+        return gap
+
     def store(self, real: Array) -> Array:
         """The stored values closest to real ones."""
         t = real.astype(np.float64) / self.scale

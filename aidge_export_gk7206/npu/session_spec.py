@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aidge_export_gk7206.npu.matching import layout_of
+from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.npu.matching import channel_axis_of, layout_of
 from aidge_export_gk7206.npu.preprocessing import Preprocessing, parse
 from aidge_export_gk7206.npu.xmm import Tensor, read
 
@@ -42,17 +43,18 @@ def describe_session(
     :rtype: Session | None
     """
     file = read(path, verify=True)
-    perm = layout_of(shape, file.inputs[0].dims)
+    pre = parse(preprocessing)
+    # What is taken raw has the file's dims already.
+    perm = tuple(range(len(shape))) if pre.raw else layout_of(shape, file.inputs[0].dims, is_input=True)
     perms = [layout_of(dims, file.outputs[index].dims) for dims, index in zip(targets, chosen, strict=True)]
     if perm is None or None in perms:
         return None
-    pre = parse(preprocessing)
     tables = {
         "size": file.size,
         "crc": zlib.crc32(path.read_bytes()),
         "inputs": [_tensor(tensor) for tensor in file.inputs],
         "outputs": [_tensor(tensor) for tensor in file.outputs],
-        "preprocessing": _preprocessing(pre, file.inputs[0], perm),
+        "preprocessing": _preprocessing(pre, file.inputs[0], channel_axis_of(shape, file.inputs[0].dims, perm)),
         "raw": pre.raw,
         "reuse_type": file.memory_reuse_type,
     }
@@ -72,13 +74,17 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
     }
 
 
-def _preprocessing(pre: Preprocessing, tensor: Tensor, perm: Dims) -> dict[str, Any] | None:
-    """``real[c] = value[order[c]] * a[c] + b[c]``; None where nothing is to be done."""
+def _preprocessing(pre: Preprocessing, tensor: Tensor, axis: int | None) -> dict[str, Any] | None:
+    """``real[c] = value[order[c]] * a[c] + b[c]``; None where nothing is to be done.
+
+    :raises ExportError: The channels are neither last nor second.
+    """
     if pre.raw or pre.is_identity:
         return None
-    if len(tensor.dims) < 3:
-        mean, std, order = pre.channels(1)
-        return {"axis": "none", "a": std.tolist(), "b": mean.tolist(), "order": order}
-    last = perm[-1] == 1
-    mean, std, order = pre.channels(tensor.dims[-1 if last else 1])
-    return {"axis": "last" if last else "second", "a": std.tolist(), "b": mean.tolist(), "order": order}
+    where = {None: "none", len(tensor.dims) - 1: "last", 1: "second"}.get(axis)
+    if where is None:
+        raise ExportError(
+            f"the channels are axis {axis} of the file's {len(tensor.dims)} axes", "compile it with a batch axis"
+        )
+    mean, std, order = pre.channels(1 if axis is None else tensor.dims[axis])
+    return {"axis": where, "a": std.tolist(), "b": mean.tolist(), "order": order}

@@ -39,6 +39,9 @@ __all__ = ["cleaned", "load", "lower", "prepare", "to_aidge"]
 #: What suits every target: the K230's 128-bit vectors, four registers at a time, hold 16 floats.
 VECTOR_CHANNELS = 16
 
+#: How a .xmm file begins.
+_XMM_MAGIC = b"ZZZZ"
+
 Model = str | Path | onnx.ModelProto
 
 
@@ -81,6 +84,8 @@ def load(model: Model) -> ir.Model:
         with _defects("the model"):
             return ir.from_proto(model)
     path = Path(model)
+    if path.is_file() and path.open("rb").read(len(_XMM_MAGIC)) == _XMM_MAGIC:
+        raise ExportError(f"{path}: this is a model compiled for the NPU", "give its name the ending .xmm")
     if not path.is_file():
         raise ExportError(f"{path}: no such file", "give the path of an ONNX model")
     try:

@@ -30,6 +30,10 @@ from aidge_export_gk7206.preparation.small_layers import close_gaps, merge_group
 INFINITY = float("inf")
 
 
+#: Operators that leave the bytes as they are.
+_VIEWS = frozenset({"Cast", "Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+
+
 class Unsupported(Exception):  # noqa: N818 - it is caught, never shown
     """No kernel operator serves this node; the message says why."""
 
@@ -258,10 +262,21 @@ class Lowering:
 
     def note_values(self) -> None:
         """Writes into every tensor which values of the model it is."""
-        for value in self._values.values():
+        for source, value in self._values.items():
             for form in value.forms:
-                if value.constant is None and value.name:
+                if value.constant is None and value.name and not self._is_overtaken(source, form.tensor):
                     form.tensor.values.append((value.name, value.shape, form.perm))
+
+    def _is_overtaken(self, source: ir.Value, tensor: Tensor) -> bool:
+        """Whether a value's reader has been fused into what computes it, so that the tensor is another value by now."""
+        results = (
+            self._values[result]
+            for user, _ in source.uses()
+            if user.op_type not in _VIEWS
+            for result in user.outputs
+            if result in self._values
+        )
+        return any(form.tensor is tensor for result in results for form in result.forms)
 
     def sole_producer(self, value: Value, *types: str) -> Op | None:
         """The operator that computes a value for one consumer only, if it is of one of these types."""

@@ -60,7 +60,7 @@ def close_gaps(ops: list[Op], outputs: list[Tensor], vector_channels: int) -> li
         gaps_allowed = not any(tensor is output for output in outputs)
         if gaps_allowed and all(_skips_gaps(reader, tensor, op) for reader in readers.get(id(tensor), [])):
             continue
-        dense = Tensor(tensor.dims)
+        dense = Tensor(tensor.dims, values=list(tensor.values))
         channels = op.attrs["out_dims"][-1]
         dims = [size(tuple(op.attrs["out_dims"])) // channels, channels]
         result.append(Op("XnnCopy", [tensor], [dense], {"dims": dims}, f"{op.layer} (dense)", "Copy"))

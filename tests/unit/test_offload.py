@@ -19,12 +19,12 @@ from support.projects import export
 from aidge_export_gk7206 import ExportError, prepare
 from aidge_export_gk7206.export_folder import ExportFolder
 from aidge_export_gk7206.npu.layout import DataType
-from aidge_export_gk7206.npu.matching import layout_of, match_outputs
+from aidge_export_gk7206.npu.matching import channel_axis_of, layout_of, match_outputs
 from aidge_export_gk7206.npu.preprocessing import Preprocessing
 from aidge_export_gk7206.npu.quantisation import Grid, grid_for
 from aidge_export_gk7206.npu.writer import TensorSpec, XmmSpec, write_xmm
 from aidge_export_gk7206.npu.xmm import read
-from aidge_export_gk7206.offloading import NpuOptions, graph_from_xmm
+from aidge_export_gk7206.offloading import NpuOptions, golden_vectors, graph_from_xmm
 from aidge_export_gk7206.offloading_graph import offload
 
 HEADS = ("Conv_44_out", "Conv_49_out")
@@ -62,7 +62,7 @@ def through_aidge(graph: aidge_core.GraphView, shape: tuple[int, ...], folder: P
         ((1, 3, 12, 3), (1, 12, 3, 3), (0, 2, 3, 1)),
         ((1, 10), (1, 10, 1, 1), (0, 1)),
         ((1, 4, 1, 1), (1, 4), (0, 1, 2, 3)),
-        ((1, 1, 28, 28), (1, 28, 28, 1), (0, 1, 2, 3)),
+        ((1, 1, 28, 28), (1, 28, 28, 1), (0, 2, 3, 1)),
         ((1, 3, 12, 16), (1, 16, 12, 3), None),
         ((1, 10), (10, 2), None),
     ],
@@ -235,3 +235,120 @@ def test_quantised_input_of_another_kind(tmp_path: Path) -> None:
     project = through_aidge(graph_from_xmm(file), (1, 8), tmp_path / "out", "gk7206")
     code = next(project.path.glob("dnn/include/layers/*.hpp")).read_text(encoding="utf-8")
     assert "DataType::float16" in code and "DataType::int16" in code
+
+
+# ---- what graphs of a region look like -------------------------------------------------------------------------------
+
+
+def built(make: Any, inputs: tuple[int, ...], outputs: list[str]) -> onnx.ModelProto:
+    """A model of nodes that a function adds to lists of nodes and initializers."""
+    nodes: list[onnx.NodeProto] = []
+    constants: list[onnx.TensorProto] = []
+    make(nodes, constants)
+    ports = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in outputs]
+    source = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, inputs)
+    graph = onnx.helper.make_graph(nodes, "g", [source], ports, constants)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    return model
+
+
+def convolution(nodes: list[onnx.NodeProto], constants: list[onnx.TensorProto]) -> None:
+    weights = np.random.default_rng(1).normal(size=(5, 3, 3, 3)).astype(np.float32)
+    constants.append(onnx.numpy_helper.from_array(weights, "w"))
+    nodes.append(onnx.helper.make_node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]))
+    nodes.append(onnx.helper.make_node("Relu", ["a"], ["b"]))
+    nodes.append(onnx.helper.make_node("GlobalAveragePool", ["b"], ["c"]))
+    nodes.append(onnx.helper.make_node("Softmax", ["c"], ["d"], axis=1))
+
+
+def compiled(folder: Path, *outputs: tuple[int, ...]) -> Path:
+    """A file for an image of 8 x 8."""
+    file = folder / "model.xmm"
+    tensors = [TensorSpec((1, 8, 8, 3), "input", scale=1 / 255)]
+    tensors += [TensorSpec(dims, "output", scale=0.02, zero_point=100) for dims in outputs]
+    file.write_bytes(write_xmm(XmmSpec(tensors=tensors)))
+    return file
+
+
+def test_what_is_fused_is_no_end(tmp_path: Path) -> None:
+    """The convolution computes its activation too: cutting between the two would lose it."""
+    graph = prepare(built(convolution, (1, 3, 8, 8), ["b", "d"]))
+    with pytest.raises(ExportError, match="the graph has no tensor 'a': it is fused with what follows"):
+        offload(graph, compiled(tmp_path, (1, 5, 8, 8)), {"a": 0})
+
+
+@pytest.mark.parametrize("outputs", [None, [], ["b", "d"], ["d", "b"]])
+def test_several_outputs(outputs: list[str] | None, tmp_path: Path) -> None:
+    """An output that is read on, with its gaps closed for it."""
+    graph = prepare(built(convolution, (1, 3, 8, 8), ["b", "d"]))
+    file = compiled(tmp_path, (1, 5, 8, 8), (1, 5, 1, 1))
+    project = through_aidge(offload(graph, file, outputs), (1, 3, 8, 8), tmp_path / "out", "gk7206")
+    assert {node.type for node in project.nodes} <= {"XmmGraph", "Transpose", "Copy", "Identity"}
+    assert [tensor.name for tensor in project.outputs] == ["b", "d"]
+
+
+def test_what_follows_may_read_the_input(tmp_path: Path) -> None:
+    def make(nodes: list[onnx.NodeProto], constants: list[onnx.TensorProto]) -> None:
+        convolution(nodes, constants)
+        nodes.append(onnx.helper.make_node("ReduceMean", ["x"], ["m"], axes=[1, 2, 3]))
+        nodes.append(onnx.helper.make_node("Mul", ["d", "m"], ["e"]))
+
+    graph = prepare(built(make, (1, 3, 8, 8), ["e"]))
+    project = through_aidge(
+        offload(graph, compiled(tmp_path, (1, 5, 1, 1)), ["d"]), (1, 3, 8, 8), tmp_path / "out", "gk7206"
+    )
+    assert {"XmmGraph", "Input", "ReduceMean", "Mul"} <= {node.type for node in project.nodes}
+
+
+# ---- files that no program could run ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tensors", "fields", "message"),
+    [
+        ([TensorSpec((1, 8), "input")], {}, "the model has no outputs"),
+        ([TensorSpec((1, 8), "output")], {}, "the model has no inputs"),
+        ([TensorSpec((1, 8), "input", DataType.INT4), TensorSpec((1, 8), "output")], {}, "input 0 is int4"),
+        ([TensorSpec((1, 8), "input", scale=0.0), TensorSpec((1, 8), "output")], {}, r"input 0 has the scale 0\.0"),
+        ([TensorSpec((1, 8), "input"), TensorSpec((1, 500), "output", size=8)], {}, "takes at least 500 bytes"),
+        ([TensorSpec((1, 8), "input"), TensorSpec((1, 0), "output", size=8)], {}, "output 1 has no values"),
+        ([TensorSpec((1, 8), "input"), TensorSpec((1, 8), "output")], {"memory_reuse_type": 9}, "reuse type is 9"),
+        ([TensorSpec((1, 8), "input"), TensorSpec((1, 8), "output")], {"model_type": 1}, "refuse this with -68"),
+        (
+            [TensorSpec((1, 8), "input"), TensorSpec((1, 1 << 31, 1 << 31, 4), "output", pitches=(0, 0, 0, 1), size=8)],
+            {},
+            "has pitches|takes at least",
+        ),
+    ],
+)
+def test_files_that_cannot_run(tensors: list[TensorSpec], fields: dict[str, Any], message: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.xmm"
+    file.write_bytes(write_xmm(XmmSpec(tensors=tensors, **fields)))
+    with pytest.raises(ExportError, match=message):
+        graph_from_xmm(file)
+
+
+def test_golden_vectors_of_odd_sizes(tmp_path: Path) -> None:
+    file = tmp_path / "model.xmm"
+    tensors = [TensorSpec((1, 3), "input"), TensorSpec((1, 2), "output", DataType.INT16, scale=0.5, size=5)]
+    file.write_bytes(write_xmm(XmmSpec(tensors=tensors)))
+    (tmp_path / "input_data0.bin").write_bytes(bytes(3))
+    (tmp_path / "output_data0.bin").write_bytes(np.array([-2, 7], dtype="<i2").tobytes() + b"\x00")
+    vectors = golden_vectors(file)
+    assert vectors is not None
+    assert vectors.golden.outputs[0].tolist() == [[-1.0, 3.5]]
+
+
+def test_a_step_of_floating_point_is_small() -> None:
+    values = np.array([0.5, 100.0], dtype=np.float32)
+    assert Grid(DataType.FP16, 1.0, 0).step(values).tolist() == [2**-11, 2**-4]
+    assert Grid(DataType.UINT8, 0.25, 3).step(values).tolist() == [0.25, 0.25]
+
+
+def test_as_many_channels_as_rows(tmp_path: Path) -> None:
+    """The vendor's compiler takes images channels last."""
+    assert layout_of((1, 3, 3, 3), (1, 3, 3, 3), is_input=True) == (0, 2, 3, 1)
+    assert channel_axis_of((1, 3, 3, 3), (1, 3, 3, 3), (0, 2, 3, 1)) == 3
+    assert channel_axis_of((1, 3, 4, 5), (3, 4, 5), (0, 1, 2, 3)) == 0
+    assert channel_axis_of((1, 1, 4, 5), (1, 4, 5, 1), (0, 2, 3, 1)) is None

@@ -47,7 +47,7 @@ def check_usable(model: XmmFile) -> None:
     :param model: The model.
     :raises ExportError: It says all that is wrong.
     """
-    found = [*_refused(model), *(problem for problem in _unusable(model))]
+    found = [*_refused(model), *_unusable(model)]
     if found:
         raise ExportError("; ".join(_shortened(found)), "compile the model again, aidge-gk7206 inspect shows more")
 
@@ -68,9 +68,8 @@ def _unusable(model: XmmFile) -> Iterator[str]:
             if not tensor.dims or 0 in tensor.dims:
                 yield f"{name} has no values: its dims are {list(tensor.dims)}"
                 continue
-            extent = sum((dim - 1) * pitch for dim, pitch in zip(tensor.dims, tensor.pitches, strict=True)) + int(
-                element
-            )
+            spans = ((dim - 1) * pitch for dim, pitch in zip(tensor.dims, tensor.pitches, strict=True))
+            extent = max(sum(spans) + int(element), math.prod(tensor.dims) * int(element))
             if extent > tensor.size:
                 yield f"{name} takes at least {extent} bytes, the file gives it {tensor.size}"
             if any(pitch % int(element) for pitch in tensor.pitches) or tensor.pitches[-1] != element:

@@ -148,7 +148,7 @@ def test_errors(tmp_path: Path, kind: str, message: str, expected: str) -> None:
     ],
 )
 def test_the_real_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, export: str, expected: str) -> None:
-    signature = "model, config, *, sample=None, shapes=None, progress=None"
+    signature = "model, config, *, sample=None, shapes=None, npu=None, force=False, progress=None"
     monkeypatch.setenv("TEST_EXPORT", f"def export_model({signature}): {export}")
     with pytest.raises(ExportError, match=expected):
         run(tmp_path, WORKER)
@@ -165,7 +165,7 @@ class Report:
     folder: object
     macs: object
     seen: object
-def export_model(model, config, *, sample=None, shapes=None, progress=None):
+def export_model(model, config, *, sample=None, shapes=None, npu=None, force=False, progress=None):
     return Report(pathlib.Path("x"), numpy.int64(7), [model, config.target, sample, shapes])
 """,
     )

@@ -128,7 +128,7 @@ def store(export_folder: Path, inputs: list[Array], golden: Golden | None) -> di
     for side, arrays in (("inputs", inputs), ("outputs", golden.outputs if golden else [])):
         files[side] = [f"{FOLDER}/{side[:-1]}_{i}.npy" for i in range(len(arrays))]
         for file, array in zip(files[side], arrays, strict=True):
-            np.save(export_folder / file, np.ascontiguousarray(array))
+            np.save(export_folder / file, np.asarray(array, order="C"))
     description["reference"] = {"source": golden.source if golden else "none", **files}
     if golden is not None and golden.tolerances is not None:
         description["reference"]["tolerances"] = golden.tolerances

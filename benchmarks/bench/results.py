@@ -17,7 +17,7 @@ class UnavailableError(Exception):
 class Figure:
     """One measured number.
 
-    :ivar what: What was measured, one row of the issue's table.
+    :ivar what: What was measured, one row of the table.
     :ivar subject: The model, or model and variant.
     :ivar value: The number; None when it could not be measured, `note` says why.
     :ivar limit: What to reach, None where the number is only told.

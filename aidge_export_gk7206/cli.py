@@ -148,13 +148,7 @@ def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> 
         help="export folder (default: export_<model>_<dtype>_<target>)",
     )
     parser.add_argument("--input", metavar="FILE.npy", type=Path, help="sample input in ONNX layout (default: random)")
-    parser.add_argument(
-        "--shape",
-        metavar="[NAME=]DIMS",
-        action="append",
-        default=[],
-        help="shape of an input whose sizes the model leaves open, e.g. 1,3,48,192",
-    )
+    _add_shape(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--force", action="store_true", help="export what is larger than the board's memory, too")
     npu = parser.add_argument_group("NPU of the GK7206")
@@ -188,12 +182,7 @@ def _add_export_arguments(parser: argparse.ArgumentParser, with_aidge: bool) -> 
                 action.help = "what to export for: k230, gk7206, ..., or host (default), this machine"
 
 
-def _add_bundle_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "%(prog)s MODEL.onnx --calibration DIR -o DIR [options]"
-    parser.add_argument("model", metavar="MODEL.onnx", type=Path, help="the model")
-    parser.add_argument("--calibration", metavar="DIR", type=Path, required=True, help=_SAMPLES)
-    parser.add_argument("-o", dest="folder", metavar="DIR", type=Path, required=True, help="where to write")
-    parser.add_argument("--input", metavar="FILE", type=Path, help="one more sample, the first")
+def _add_shape(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shape",
         metavar="[NAME=]DIMS",
@@ -201,6 +190,15 @@ def _add_bundle_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="shape of an input whose sizes the model leaves open, e.g. 1,3,48,192",
     )
+
+
+def _add_bundle_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s MODEL.onnx --calibration DIR -o DIR [options]"
+    parser.add_argument("model", metavar="MODEL.onnx", type=Path, help="the model")
+    parser.add_argument("--calibration", metavar="DIR", type=Path, required=True, help=_SAMPLES)
+    parser.add_argument("-o", dest="folder", metavar="DIR", type=Path, required=True, help="where to write")
+    parser.add_argument("--input", metavar="FILE", type=Path, help="one more sample, the first")
+    _add_shape(parser)
     parser.add_argument(
         "--xmm-output",
         metavar="NAME",

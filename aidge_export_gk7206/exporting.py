@@ -10,17 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import aidge_core
-import numpy as np
 import numpy.typing as npt
 from aidge_core.export_utils import compile_export
 from aidge_core.export_utils.config import ExportConfig
-from aidge_core.export_utils.export import ExportContext, finalize_export, prepare_export
+from aidge_core.export_utils.export import finalize_export
 
 from aidge_export_gk7206 import explanations, reference, targets
-from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.model_source import ModelSource, open_model, wanted_shapes
+from aidge_export_gk7206.model_source import open_model, wanted_shapes
 from aidge_export_gk7206.offloading import NpuOptions
 from aidge_export_gk7206.simulator_export import write_simulator_model
 from aidge_export_gk7206.toolchains import find_tool, require_tool
@@ -125,7 +122,7 @@ def _export(
         with step("reference"):
             golden = source.golden()
         with step("adapt"):
-            context = _adapt(source, replace(config, export_folder=name))
+            context = source.adapt(replace(config, export_folder=name))
             context.device.force = force
         with step("generate"):
             folder = Path(finalize_export(context, config.application).path)
@@ -155,18 +152,6 @@ def _export(
         steps,
         warnings,
     )
-
-
-def _adapt(source: ModelSource, config: ExportConfig) -> ExportContext:
-    """Lets Aidge choose the libraries and schedule the layers."""
-    config = replace(config, clone_model=False, dformat=source.dformat)
-    tensor = aidge_core.Tensor(np.ascontiguousarray(source.sample))
-    if source.sample.ndim == 4 and source.sample.dtype == np.float32 and source.is_image:
-        tensor.set_data_format(aidge_core.dformat.nchw)
-    context = prepare_export(source.graph, config, input_tensors=[tensor])
-    # Aidge's own project, which it makes for the host, could not be run on other inputs.
-    context.device.board_files_path = asset(*targets.PROJECT_FILES)
-    return context
 
 
 @contextmanager

@@ -9,8 +9,11 @@ from typing import Any
 import aidge_core
 import numpy as np
 import numpy.typing as npt
+from aidge_core.export_utils.config import ExportConfig
+from aidge_core.export_utils.export import ExportContext, prepare_export
 
-from aidge_export_gk7206 import reference
+from aidge_export_gk7206 import reference, targets
+from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.npu.checks import warnings
 from aidge_export_gk7206.npu.offload import Region
@@ -27,7 +30,7 @@ class ModelSource:
     """A graph to export, with what it must give.
 
     :ivar graph: The graph.
-    :ivar dformat: Layout that Aidge is to bring it into; None for graphs that need none.
+    :ivar is_prepared: Whether it is of kernel operators, not of Aidge's own.
     :ivar sample: An input, in the layout of the model.
     :ivar golden: Computes the outputs for the sample; gives None where nobody can.
     :ivar is_image: Whether the sample's axes are those of ONNX, so that images are channels first.
@@ -36,12 +39,26 @@ class ModelSource:
     """
 
     graph: aidge_core.GraphView
-    dformat: str | None
+    is_prepared: bool
     sample: Array
     golden: Callable[[], Golden | None]
     is_image: bool = True
     warnings: tuple[str, ...] = ()
     region: Region | None = None
+
+    def adapt(self, config: ExportConfig) -> ExportContext:
+        """Lets Aidge choose the libraries and schedule the layers."""
+        # Prepared kernels take any layout, and Aidge has no name for one of more than four axes; Aidge's own operators
+        # work on images that are channels last.
+        layout = "nhwc" if not self.is_prepared else "default" if self.sample.ndim > 4 else None
+        tensor = aidge_core.Tensor(np.ascontiguousarray(self.sample))
+        if self.sample.ndim == 4 and self.sample.dtype == np.float32 and self.is_image:
+            tensor.set_data_format(aidge_core.dformat.nchw)
+        config = replace(config, clone_model=False, dformat=layout)
+        context = prepare_export(self.graph, config, input_tensors=[tensor])
+        # Aidge's own project, which it makes for the host, could not be run on other inputs.
+        context.device.board_files_path = asset(*targets.PROJECT_FILES)
+        return context
 
 
 def open_model(
@@ -104,10 +121,7 @@ def _whole(path: Path, shapes: Mapping[str, Sequence[int]], sample: Array | None
         portable = to_portable(load(path), path.stem, shapes)
         graph, name, shape = portable.graph, portable.input_name, portable.input_shape
     array = reference.random_input(shape) if sample is None else _checked(sample, shape)
-    # Prepared kernels take any layout, and Aidge has no name for one of more than four axes; Aidge's own operators work
-    # on images that are channels last.
-    layout = "nhwc" if not xnn else "default" if len(shape) > 4 else None
-    return ModelSource(graph, layout, array, lambda: reference.run(path, name, array))
+    return ModelSource(graph, xnn, array, lambda: reference.run(path, name, array))
 
 
 def _checked(sample: Array, shape: tuple[int, ...]) -> Array:
@@ -154,7 +168,7 @@ def _offloaded(
         notes.append("its ranges come from random numbers: give samples with --calibration or --input")
     return ModelSource(
         to_aidge(offloaded.kernels),
-        None,
+        True,
         array,
         lambda: offloaded.golden(array),
         warnings=tuple(f"{offloaded.region.path.name}: {note}" for note in notes),
@@ -170,11 +184,11 @@ def _from_xmm(path: Path, sample: Array | None, npu: NpuOptions) -> ModelSource:
     (port,) = kernels.inputs
     vectors = golden_vectors(path) if sample is None else None
     if vectors is not None:
-        return ModelSource(to_aidge(kernels), None, vectors.sample(port.dtype), lambda: vectors.golden, False, notes)
+        return ModelSource(to_aidge(kernels), True, vectors.sample(port.dtype), lambda: vectors.golden, False, notes)
     array = random_input(port.shape, port.dtype) if sample is None else sample
     if array.shape != port.shape:
         raise ExportError(f"the sample is {list(array.shape)}, the file takes {list(port.shape)}", "reshape it")
-    return ModelSource(to_aidge(kernels), None, array, lambda: None, False, notes)
+    return ModelSource(to_aidge(kernels), True, array, lambda: None, False, notes)
 
 
 def random_input(shape: tuple[int, ...], dtype: str) -> Array:

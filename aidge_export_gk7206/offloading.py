@@ -14,12 +14,12 @@ import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.naming import sanitize_name
-from aidge_export_gk7206.npu.checks import check_usable
+from aidge_export_gk7206.npu.checks import read_usable
 from aidge_export_gk7206.npu.golden import Tail, golden, golden_files, grid, pixels, tail_of
 from aidge_export_gk7206.npu.layout import DataType
 from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.offload import Region, cut, offload_region
-from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe
+from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe, onnx_channel_axis
 from aidge_export_gk7206.npu.quantisation import Grid, check_range
 from aidge_export_gk7206.npu.reference_model import reference_file
 from aidge_export_gk7206.npu.session_spec import describe_session
@@ -134,9 +134,7 @@ def random_sample(shape: tuple[int, ...], preprocessing: Preprocessing) -> Array
     values = random_input(shape)
     if preprocessing.is_identity:
         return values
-    pixels = np.floor(values * 256)
-    has_channels = len(shape) >= 3
-    return preprocessing.from_pixels(pixels if has_channels else pixels.reshape(-1, 1), 1).reshape(shape)
+    return preprocessing.from_pixels(np.floor(values * 256), onnx_channel_axis(len(shape)))
 
 
 # ---- a model of the NPU alone ----------------------------------------------------------------------------------------
@@ -149,8 +147,7 @@ def kernels_from_xmm(path: Path, *, raw: bool = False) -> KernelGraph:
     :param raw: Whether the program takes uint8 values as they are; real values, float32, otherwise.
     :raises ExportError: The file cannot be read, or has several inputs.
     """
-    file = read(path, verify=True)
-    check_usable(file)
+    file = read_usable(path)
     if len(file.inputs) != 1:
         raise ExportError(f"{path}: the file has {len(file.inputs)} inputs", "compile the model for one input")
     (entry,) = file.inputs
@@ -158,7 +155,7 @@ def kernels_from_xmm(path: Path, *, raw: bool = False) -> KernelGraph:
         raise ExportError(f"{path}: the file takes {entry.dtype.label}, raw input is uint8", "leave out --raw")
     dims = [output.dims for output in file.outputs]
     chosen = list(range(len(dims)))
-    session = describe_session(path, entry.dims, dims, chosen, describe(Preprocessing(raw=raw)))
+    session = describe_session(path, file, entry.dims, dims, chosen, describe(Preprocessing(raw=raw)))
     assert session is not None  # the dims are the file's own
     source = Tensor(entry.dims)
     targets = [Tensor(d) for d in dims]

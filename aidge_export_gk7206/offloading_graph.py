@@ -9,11 +9,11 @@ from pathlib import Path
 import aidge_core
 
 from aidge_export_gk7206.errors import ExportError
+from aidge_export_gk7206.npu.checks import read_usable
 from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.matching import match_input, match_outputs
 from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe
 from aidge_export_gk7206.npu.session_spec import describe_session
-from aidge_export_gk7206.npu.xmm import read
 from aidge_export_gk7206.preparation import to_aidge
 from aidge_export_gk7206.preparation.kernel_graph import (
     Dims,
@@ -51,7 +51,7 @@ def offload(
     :rtype: aidge_core.GraphView
     :raises ExportError: The file does not fit the graph; it says every mismatch.
     """
-    kernels, file, preprocessing = from_aidge(graph), read(path), preprocessing or Preprocessing()
+    kernels, file, preprocessing = from_aidge(graph), read_usable(Path(path)), preprocessing or Preprocessing()
     (source,) = kernels.inputs
     if preprocessing.raw:
         raise ExportError("a prepared graph takes float32", "export the ONNX file with --xmm and --raw")
@@ -61,7 +61,7 @@ def offload(
     matches = match_outputs({name: shape for name, (_, shape, _) in ends.items()}, file, wanted)
     chosen = [match.index for match in matches]
     shapes = [match.shape for match in matches]
-    session = describe_session(Path(path), source.shape, shapes, chosen, describe(preprocessing))
+    session = describe_session(Path(path), file, source.shape, shapes, chosen, describe(preprocessing))
     assert session is not None  # matched above
     # Where several layers read the input, one passes it on to all.
     fan_out = [op for op in kernels.ops if op.type == "XnnInput"]

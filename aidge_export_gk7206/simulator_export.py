@@ -7,17 +7,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import aidge_core
 import numpy as np
 import onnx_ir as ir
 from aidge_core.export_utils import generate_file
 from aidge_core.export_utils.config import ExportConfig
-from aidge_core.export_utils.export import finalize_export, prepare_export
+from aidge_core.export_utils.export import finalize_export
 
 from aidge_export_gk7206.assets import asset
 from aidge_export_gk7206.code_text import c_list, c_string
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.export_folder import ExportFolder, TensorDescription
+from aidge_export_gk7206.model_source import ModelSource
 from aidge_export_gk7206.npu.matching import Match
 from aidge_export_gk7206.npu.offload import Region
 from aidge_export_gk7206.npu.simulator_model import PREFIX, simulator_model
@@ -77,16 +77,9 @@ def _from_file(match: Match, port: TensorDescription) -> dict[str, Any]:
 def _export(region: Region, config: ExportConfig) -> Path:
     model = ir.from_proto(simulator_model(region))
     name = f"{PREFIX}reference"
-    if config.xnn:
-        graph, dformat = to_aidge(lower(model, name, {})), None
-    else:
-        graph, dformat = to_portable(model, name, {}).graph, "nhwc"
-    config = replace(config, clone_model=False, dformat=dformat)
-    sample = aidge_core.Tensor(np.zeros(region.input.shape, dtype=np.float32))
-    if len(region.input.shape) == 4:
-        sample.set_data_format(aidge_core.dformat.nchw)
-    context = prepare_export(graph, config, input_tensors=[sample])
-    context.device.board_files_path = asset("cmake", "project")
+    graph = to_aidge(lower(model, name, {})) if config.xnn else to_portable(model, name, {}).graph
+    sample = np.zeros(region.input.shape, dtype=np.float32)
+    context = ModelSource(graph, config.xnn, sample, lambda: None).adapt(config)
     context.device.symbol_prefix = PREFIX
     context.device.force = True  # boards do not carry it
     return Path(finalize_export(context, config.application).path)

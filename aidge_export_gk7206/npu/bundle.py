@@ -19,7 +19,7 @@ import onnx
 
 from aidge_export_gk7206.errors import ArgumentError, ExportError
 from aidge_export_gk7206.npu.bundle_readme import Origin, readme
-from aidge_export_gk7206.npu.preprocessing import Preprocessing
+from aidge_export_gk7206.npu.preprocessing import Preprocessing, onnx_channel_axis
 from aidge_export_gk7206.npu.quantisation import Grid, check_range, grid_for
 from aidge_export_gk7206.npu.reference_model import PIXELS, input_order
 from aidge_export_gk7206.reference import OnnxRuntime
@@ -163,12 +163,10 @@ class _Writer:
         return PIXELS.store(values)
 
     def _to_pixels(self, value: Array) -> Array:
-        flat = value if value.ndim >= 3 else value.reshape(-1, 1)
-        return self._pre.to_pixels(flat, 1).reshape(value.shape)
+        return self._pre.to_pixels(value, onnx_channel_axis(value.ndim))
 
     def _from_pixels(self, pixels: Array) -> Array:
-        flat = pixels if pixels.ndim >= 3 else pixels.reshape(-1, 1)
-        return self._pre.from_pixels(flat, 1).reshape(pixels.shape)
+        return self._pre.from_pixels(pixels, onnx_channel_axis(pixels.ndim))
 
     def _stored_order(self, value: Array) -> Array:
         return np.ascontiguousarray(np.transpose(value, input_order(value.ndim)))

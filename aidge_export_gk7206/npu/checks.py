@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.npu.layout import (
@@ -18,6 +19,7 @@ from aidge_export_gk7206.npu.layout import (
     round_up,
 )
 from aidge_export_gk7206.npu.model import Tensor, XmmFile
+from aidge_export_gk7206.npu.xmm import read
 
 #: Warnings of one kind that are told one by one.
 _MOST = 4
@@ -41,15 +43,18 @@ def warnings(model: XmmFile) -> list[str]:
     return found
 
 
-def check_usable(model: XmmFile) -> None:
-    """Refuses a model that no program could run: the runtime refuses it, or its tensors cannot be converted.
+def read_usable(path: Path) -> XmmFile:
+    """Reads a model that is to be exported, checksums included.
 
-    :param model: The model.
-    :raises ExportError: It says all that is wrong.
+    :param path: The file.
+    :raises ExportError: It cannot be read; or no program could run it, since the runtime refuses it or its tensors
+        cannot be converted: then it says all that is wrong.
     """
+    model = read(path, verify=True)
     found = [*_refused(model), *_unusable(model)]
     if found:
         raise ExportError("; ".join(_shortened(found)), "compile the model again, aidge-gk7206 inspect shows more")
+    return model
 
 
 def _unusable(model: XmmFile) -> Iterator[str]:

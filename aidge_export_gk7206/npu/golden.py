@@ -54,19 +54,17 @@ def stored_input(region: Region, sample: Array) -> Array:
 def pixels(region: Region, sample: Array) -> Array:
     """Real values of the file's input, in its layout, for an input in ONNX layout."""
     value = to_file(region.input, sample)
-    axis = channel_axis(region.input)
-    if not region.preprocessing.is_identity:
-        value = region.preprocessing.to_pixels(value if axis is not None else value.reshape(-1, 1), axis or 1)
-    return value.reshape(region.input.tensor.dims)
+    if region.preprocessing.is_identity:
+        return value
+    return region.preprocessing.to_pixels(value, channel_axis(region.input))
 
 
 def seen_input(region: Region, stored: Array) -> Array:
     """What the region computes with, ONNX layout: the stored pixels as the graph would have had them."""
     value = grid(region.input).real(stored)
-    axis = channel_axis(region.input)
     if not region.preprocessing.is_identity:
-        value = region.preprocessing.from_pixels(value if axis is not None else value.reshape(-1, 1), axis or 1)
-    return from_file(region.input, value.reshape(region.input.tensor.dims)).astype(np.float32)
+        value = region.preprocessing.from_pixels(value, channel_axis(region.input))
+    return from_file(region.input, value).astype(np.float32)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import onnx
 import onnx_ir as ir
 
 from aidge_export_gk7206.errors import ExportError
-from aidge_export_gk7206.npu.checks import check_usable
+from aidge_export_gk7206.npu.checks import read_usable
 from aidge_export_gk7206.npu.layout import DataType
 from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.matching import Match, channel_axis_of, match_input, match_outputs
 from aidge_export_gk7206.npu.preprocessing import Preprocessing, describe
-from aidge_export_gk7206.npu.xmm import Tensor, XmmFile, read
+from aidge_export_gk7206.npu.xmm import Tensor, XmmFile
 
 #: Domain of the node that stands for the region.
 DOMAIN = "aidge_export_gk7206"
@@ -97,8 +97,7 @@ def offload_region(
     :rtype: Region
     :raises ExportError: The file does not fit the model; it says every mismatch.
     """
-    file = read(path, verify=True)
-    check_usable(file)
+    file = read_usable(path)
     preprocessing = preprocessing or Preprocessing()
     if len(model.graph.inputs) != 1:
         raise ExportError(f"the model has {len(model.graph.inputs)} inputs", "the NPU's region takes one")

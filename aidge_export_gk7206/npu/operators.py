@@ -41,7 +41,6 @@ class XmmGraph(ExportNodeCpp):
         self.attributes.update(
             file=model_file_name(self.file),
             title=c_comment(f'{node.type()} "{self.layer}": the model {self.file.name}, on the NPU'),
-            layer_literal=c_string(self.layer),
             tables=self.tables,
             c_float=c_float,
             c_list=c_list,

@@ -63,36 +63,34 @@ class Preprocessing:
             values.append(np.asarray(given * (count if len(given) == 1 else 1), dtype=np.float64)[order])
         return values[0], values[1], order
 
-    def to_pixels(self, array: Array, axis: int) -> Array:
+    def to_pixels(self, array: Array, axis: int | None) -> Array:
         """Real values that the file takes, from an input of the graph.
 
         :param array: The input, in any layout.
-        :param axis: Where its channels are.
+        :param axis: Where its channels are; None where it has none, so that one number holds for all.
         """
-        mean, std, order = self.channels(array.shape[axis])
-        wide = [1] * array.ndim
-        wide[axis] = -1
-        moved = np.take(array.astype(np.float64), order, axis=axis)
-        return moved * std.reshape(wide) + mean.reshape(wide)
+        mean, std, order = self._along(array, axis)
+        moved = array.astype(np.float64)
+        return (moved if axis is None else np.take(moved, order, axis=axis)) * std + mean
 
-    def from_pixels(self, array: Array, axis: int) -> Array:
+    def from_pixels(self, array: Array, axis: int | None) -> Array:
         """The input of the graph that pixels stand for, float32: the inverse of :meth:`to_pixels`."""
-        mean, std, order = self.channels(array.shape[axis])
+        mean, std, order = self._along(array, axis)
+        values = (array.astype(np.float64) - mean) / std
+        return (values if axis is None else np.take(values, np.argsort(order), axis=axis)).astype(np.float32)
+
+    def _along(self, array: Array, axis: int | None) -> tuple[Array, Array, list[int]]:
+        """What :meth:`channels` says, in a shape that spreads over an array."""
+        mean, std, order = self.channels(1 if axis is None else array.shape[axis])
         wide = [1] * array.ndim
-        wide[axis] = -1
-        values = (array.astype(np.float64) - mean.reshape(wide)) / std.reshape(wide)
-        return np.take(values, np.argsort(order), axis=axis).astype(np.float32)
+        if axis is not None:
+            wide[axis] = -1
+        return mean.reshape(wide), std.reshape(wide), order
 
 
-def numbers(text: str) -> tuple[float, ...]:
-    """Reads ``127.5`` or ``123.7,116.3,103.5``.
-
-    :raises ExportError: It is something else.
-    """
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise ExportError(f"'{text}' is not a list of numbers", "write it as 123.7,116.3,103.5") from None
+def onnx_channel_axis(rank: int) -> int | None:
+    """Where the channels of an input are in ONNX layout; None where it has too few axes for any."""
+    return 1 if rank >= 3 else None
 
 
 def describe(preprocessing: Preprocessing) -> str:

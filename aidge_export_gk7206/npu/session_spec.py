@@ -10,7 +10,7 @@ from typing import Any
 from aidge_export_gk7206.errors import ExportError
 from aidge_export_gk7206.npu.matching import channel_axis_of, layout_of
 from aidge_export_gk7206.npu.preprocessing import Preprocessing, parse
-from aidge_export_gk7206.npu.xmm import Tensor, read
+from aidge_export_gk7206.npu.xmm import Tensor, XmmFile
 
 Dims = tuple[int, ...]
 
@@ -30,11 +30,12 @@ class Session:
 
 
 def describe_session(
-    path: Path, shape: Dims, targets: Sequence[Dims], chosen: Sequence[int], preprocessing: str
+    path: Path, file: XmmFile, shape: Dims, targets: Sequence[Dims], chosen: Sequence[int], preprocessing: str
 ) -> Session | None:
     """How the program uses a file.
 
     :param path: The file.
+    :param file: What is in it.
     :param shape: Dims of the graph's input.
     :param targets: Dims of the graph's tensors that the file computes.
     :param chosen: Which outputs of the file they are.
@@ -42,7 +43,6 @@ def describe_session(
     :return: None where the dims are not those of the file.
     :rtype: Session | None
     """
-    file = read(path, verify=True)
     pre = parse(preprocessing)
     # What is taken raw has the file's dims already.
     perm = tuple(range(len(shape))) if pre.raw else layout_of(shape, file.inputs[0].dims, is_input=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import onnx_ir as ir
 
+from aidge_export_gk7206.npu.checks import read_usable
 from aidge_export_gk7206.npu.library import XMM_GRAPH
 from aidge_export_gk7206.npu.offload import DOMAIN
 from aidge_export_gk7206.npu.session_spec import describe_session
@@ -19,9 +20,9 @@ def xmm_graph(low: Lowering, node: ir.Node) -> None:
     chosen = list(node.attributes["outputs"].as_ints())
     source = low.value(node.inputs[0])
     targets = [low.value(output) for output in node.outputs]
-    session = describe_session(
-        path, source.shape, [target.shape for target in targets], chosen, node.attributes["preprocessing"].as_string()
-    )
+    preprocessing = node.attributes["preprocessing"].as_string()
+    shapes = [target.shape for target in targets]
+    session = describe_session(path, read_usable(path), source.shape, shapes, chosen, preprocessing)
     if session is None:
         raise Unsupported(f"the dims of '{path}' are others by now")
     tensors = []

@@ -352,3 +352,24 @@ def test_as_many_channels_as_rows(tmp_path: Path) -> None:
     assert channel_axis_of((1, 3, 3, 3), (1, 3, 3, 3), (0, 2, 3, 1)) == 3
     assert channel_axis_of((1, 3, 4, 5), (3, 4, 5), (0, 1, 2, 3)) == 0
     assert channel_axis_of((1, 1, 4, 5), (1, 4, 5, 1), (0, 2, 3, 1)) is None
+
+
+def test_a_graph_refuses_a_file_that_cannot_run(tmp_path: Path) -> None:
+    graph = prepare(built(convolution, (1, 3, 8, 8), ["d"]))
+    file = tmp_path / "bad.xmm"
+    tensors = [TensorSpec((1, 8, 8, 3), "input"), TensorSpec((1, 5, 1, 1), "output", scale=0.0)]
+    file.write_bytes(write_xmm(XmmSpec(tensors=tensors)))
+    with pytest.raises(ExportError, match=r"output 1 has the scale 0\.0"):
+        offload(graph, file)
+
+
+def test_more_axes_than_an_image(tmp_path: Path) -> None:
+    """On the NPU and, for the simulator, once more on the CPU."""
+
+    def make(nodes: list[onnx.NodeProto], _: list[onnx.TensorProto]) -> None:
+        nodes.append(onnx.helper.make_node("Relu", ["x"], ["y"]))
+
+    onnx.save(built(make, (1, 2, 3, 4, 5), ["y"]), tmp_path / "deep.onnx")
+    project = export(tmp_path / "deep.onnx", tmp_path / "out", "host", npu=NpuOptions())
+    assert [(tensor.name, tensor.shape) for tensor in project.inputs] == [("x", (1, 2, 3, 4, 5))]
+    assert (project.path / "simulator" / "reference" / "reference.cpp").is_file()
